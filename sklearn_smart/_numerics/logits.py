@@ -1,0 +1,149 @@
+"""Logits and probabilities: softmax, the two largest logits, conversions.
+
+Conventions
+-----------
+``logits`` is (n, K) with K >= 2 and finite. Every function is invariant to a
+constant added to a row. Floating arrays keep their dtype; the passes over (n, K)
+go by blocks of rows that fit into a processor's cache, so that no temporary array
+of the size of the input is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+# Rows per block times classes: 256 KiB of float64, a typical second-level cache.
+_BLOCK_SIZE = 32_768
+
+
+def row_blocks(n_rows: int, n_columns: int) -> Iterator[slice]:
+    """Slices that cover ``n_rows`` rows by blocks of about equal memory."""
+    step = max(1, _BLOCK_SIZE // max(1, n_columns))
+    for start in range(0, n_rows, step):
+        yield slice(start, min(start + step, n_rows))
+
+
+def softmax(logits: NDArray) -> NDArray:
+    """Probabilities ``exp(z_k) / sum_j exp(z_j)`` by row."""
+    return tempered_softmax(logits, 1.0)
+
+
+def tempered_softmax(
+    logits: NDArray, temperature: float | NDArray | Callable[[NDArray], NDArray]
+) -> NDArray:
+    """``softmax(z / T)`` with one temperature, one per row, or a function of rows.
+
+    A function gets a block of rows of ``logits`` and returns their temperatures, so
+    that a temperature that depends on the row costs no second pass over memory.
+    """
+    out = np.empty(logits.shape, dtype=logits.dtype)
+    for rows, gaps in _tempered_gaps(logits, temperature, out):
+        np.exp(gaps, out=gaps)
+        # A sum of K float32 terms by numpy's pairwise order is off by less than an
+        # ulp or two; float64 costs nothing here as it is one number a row.
+        total = gaps.sum(axis=1, dtype=np.float64)
+        gaps /= total.astype(gaps.dtype)[:, None]
+        del rows
+    return out
+
+
+def tempered_log_softmax(
+    logits: NDArray, temperature: float | NDArray | Callable[[NDArray], NDArray]
+) -> NDArray:
+    """``log softmax(z / T)``, finite also where the probability underflows."""
+    out = np.empty(logits.shape, dtype=logits.dtype)
+    for _, gaps in _tempered_gaps(logits, temperature, out):
+        total = np.exp(gaps).sum(axis=1, dtype=np.float64)
+        gaps -= np.log(total).astype(gaps.dtype)[:, None]
+    # Only the differences of numbers near the end of the dtype's range overflow.
+    return np.maximum(out, np.finfo(out.dtype).min, out=out)
+
+
+def _tempered_gaps(
+    logits: NDArray,
+    temperature: float | NDArray | Callable[[NDArray], NDArray],
+    out: NDArray,
+) -> Iterator[tuple[slice, NDArray]]:
+    """Fill ``out`` with ``(z - max z) / T`` block by block, yielding each block."""
+    for rows in row_blocks(*logits.shape):
+        block, gaps = logits[rows], out[rows]
+        if callable(temperature):
+            divisor = temperature(block)
+        elif np.ndim(temperature):
+            divisor = temperature[rows]  # type: ignore[index]
+        else:
+            divisor = temperature
+        beta = np.asarray(1.0 / np.asarray(divisor, dtype=np.float64))
+        # Scores near the limits of the dtype may differ by more than it holds: the
+        # gap is then -inf and its probability 0, which is right.
+        with np.errstate(over="ignore", under="ignore"):
+            np.subtract(block, block.max(axis=1, keepdims=True), out=gaps)
+            gaps *= _in_dtype(beta, gaps.dtype).reshape(-1, 1)
+        # 0 * inf: a gap of zero stays zero, whatever the temperature.
+        yield rows, gaps
+
+
+def _in_dtype(beta: NDArray, dtype: np.dtype) -> NDArray:
+    info = np.finfo(dtype)
+    return np.clip(beta, info.tiny, info.max).astype(dtype)
+
+
+def top_two(logits: NDArray) -> tuple[NDArray, NDArray, NDArray]:
+    """The largest logit of each row, the runner-up, and the index of the largest.
+
+    Ties go to the lowest index; the runner-up then equals the largest. Linear in K.
+    """
+    n, _ = logits.shape
+    top = np.empty(n, dtype=logits.dtype)
+    runner_up = np.empty(n, dtype=logits.dtype)
+    index = np.empty(n, dtype=np.intp)
+    for rows in row_blocks(*logits.shape):
+        block = np.array(logits[rows])  # a copy: its largest entries are struck out
+        arg = block.argmax(axis=1)
+        at = np.arange(len(arg))
+        index[rows] = arg
+        top[rows] = block[at, arg]
+        block[at, arg] = -np.inf
+        runner_up[rows] = block.max(axis=1)
+    return top, runner_up, index
+
+
+def margin(logits: NDArray) -> NDArray:
+    """``z_(1) - z_(2)``: top minus runner-up logit, shape (n,), >= 0."""
+    top, runner_up, _ = top_two(logits)
+    with np.errstate(over="ignore"):
+        gap = top - runner_up
+    return np.minimum(gap, np.finfo(gap.dtype).max)
+
+
+def logits_from_probabilities(probabilities: NDArray) -> NDArray:
+    """``log p`` with p clipped from below at the machine epsilon of its dtype.
+
+    The bound depends on the dtype alone, never on the other rows of a batch.
+    """
+    return np.log(np.maximum(probabilities, np.finfo(probabilities.dtype).eps))
+
+
+def two_columns(scores: NDArray) -> NDArray:
+    """Logits ``(0, s)`` from log-odds ``s`` of the second class, (n,) to (n, 2)."""
+    out = np.zeros((len(scores), 2), dtype=scores.dtype)
+    out[:, 1] = scores
+    return out
+
+
+def keep_prediction(probabilities: NDArray, index: NDArray) -> NDArray:
+    """Raise ``probabilities[i, index[i]]`` by one ulp where rounding tied it.
+
+    In exact arithmetic the class ``index[i]`` has the largest probability of its row.
+    Where rounding makes a class of lower index equal to it, ``argmax`` would name
+    that class; the smallest step up restores the order. Works in place.
+    """
+    wrong = np.flatnonzero(probabilities.argmax(axis=1) != index)
+    if wrong.size:
+        largest = probabilities[wrong].max(axis=1)
+        towards = np.array(np.inf, dtype=probabilities.dtype)
+        probabilities[wrong, index[wrong]] = np.nextafter(largest, towards)
+    return probabilities

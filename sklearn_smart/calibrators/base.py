@@ -1,0 +1,389 @@
+"""The contract of all calibrators: scores in, probabilities and logits out."""
+
+from __future__ import annotations
+
+import importlib
+import numbers
+import warnings
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
+from sklearn.utils import check_array
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .._numerics.logits import (
+    keep_prediction,
+    logits_from_probabilities,
+    row_blocks,
+    two_columns,
+)
+from .._validation import (
+    check_classes,
+    check_labels,
+    check_option,
+    check_weight,
+    encode_labels,
+)
+
+#: Rows of probabilities may miss a sum of 1 by this much: half-precision files do.
+SUM_TOLERANCE = 1e-2
+
+_FORMAT, _FORMAT_VERSION = "sklearn_smart.calibrator", 1
+
+
+class BaseCalibrator(ClassifierMixin, TransformerMixin, BaseEstimator):
+    """Base of calibrators: a classifier and a transformer of scores.
+
+    A subclass implements ``_fit(logits, y, sample_weight)``, with ``y`` as column
+    indices, weights positive or None and rows of weight 0 gone, and
+    ``_log_proba(logits)``, calibrated log-probabilities (n, K); `_proba` where that
+    is more than their exponential. Subclasses that work on the numbers as they are
+    given set ``_wants_logits`` to False.
+    """
+
+    #: Whether the predicted class is that of the scores, whatever was fitted.
+    preserves_prediction = False
+
+    _wants_logits = True
+
+    def fit(self, scores, y, sample_weight=None):
+        """Fit the calibrator on held-out scores.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n_samples, n_classes), (n_samples,) or \
+(n_samples, 1)
+            Logits or probabilities as ``input`` declares. One number per sample is
+            the log-odds, or the probability, of the second of two classes.
+        y : array-like of shape (n_samples,)
+            The true labels.
+        sample_weight : float or array-like of shape (n_samples,), default=None
+            Frequencies: weight 2 is a sample seen twice, weight 0 one not seen.
+
+        Returns
+        -------
+        self : object
+            The fitted calibrator.
+
+        Raises
+        ------
+        ValueError
+            If scores are not finite, labels are not class labels or not among the
+            classes, ``classes`` is needed and missing, weights are negative or all
+            zero, or a parameter is out of its range.
+        """
+        self._check_parameters()
+        scores = self._check_scores(scores, reset=True)
+        if y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is "
+                "None."
+            )
+        y = check_labels(y)
+        if len(y) != len(scores):
+            raise ValueError(
+                "Found input variables with inconsistent numbers of samples: "
+                f"{[len(scores), len(y)]} (scores and y)."
+            )
+        weight = check_weight(sample_weight, len(y))
+        if weight is not None and not weight.all():
+            kept = weight > 0
+            scores, y, weight = scores[kept], y[kept], weight[kept]
+        self.classes_ = check_classes(self.classes, y, scores.shape[1])
+        index = encode_labels(y, self.classes_)
+        self._fit(self._as_wanted(scores), index, weight)
+        return self
+
+    def predict_proba(self, scores):
+        """Calibrated probabilities, in the order of ``classes_``.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n_samples, n_classes), (n_samples,) or \
+(n_samples, 1)
+            Scores of the kind that the calibrator was fitted on.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+            Between 0 and 1, rows sum to 1; float32 for float32 scores.
+        """
+        given = self._checked(scores)
+        wanted = self._as_wanted(given)
+        probabilities = self._proba(wanted)
+        if self.preserves_prediction:
+            # The class of the scores themselves: converting them may round.
+            keep_prediction(probabilities, given.argmax(axis=1))
+        return probabilities
+
+    def predict_log_proba(self, scores):
+        """Logarithms of the calibrated probabilities.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n_samples, n_classes), (n_samples,) or \
+(n_samples, 1)
+            Scores of the kind that the calibrator was fitted on.
+
+        Returns
+        -------
+        log_probabilities : ndarray of shape (n_samples, n_classes)
+            At most 0, finite where the method gives no class probability 0.
+        """
+        given = self._checked(scores)
+        return self._log_proba(self._as_wanted(given))
+
+    def transform(self, scores):
+        """Calibrated logits: log-probabilities, always finite.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n_samples, n_classes), (n_samples,) or \
+(n_samples, 1)
+            Scores of the kind that the calibrator was fitted on.
+
+        Returns
+        -------
+        logits : ndarray of shape (n_samples, n_classes)
+            Their softmax is ``predict_proba(scores)``, but that probabilities of
+            exactly 0 are raised to the machine epsilon of the dtype.
+        """
+        given = self._checked(scores)
+        logits = self._log_proba(self._as_wanted(given))
+        lost = np.isneginf(logits)
+        if lost.any():
+            logits[lost] = np.log(np.finfo(logits.dtype).eps)
+        if self.preserves_prediction:
+            keep_prediction(logits, given.argmax(axis=1))
+        return logits
+
+    def predict(self, scores):
+        """The class of the largest calibrated probability; ties go to the first.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n_samples, n_classes), (n_samples,) or \
+(n_samples, 1)
+            Scores of the kind that the calibrator was fitted on.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            Entries of ``classes_``.
+        """
+        return self.classes_[self.predict_proba(scores).argmax(axis=1)]
+
+    def get_feature_names_out(self, input_features=None):
+        """Names of the transformed columns: the class labels as strings.
+
+        Parameters
+        ----------
+        input_features : object, default=None
+            Ignored; the classes name the columns.
+
+        Returns
+        -------
+        names : ndarray of str objects of shape (n_classes,)
+            One name per column.
+        """
+        check_is_fitted(self)
+        return np.array([str(label) for label in self.classes_], dtype=object)
+
+    def to_dict(self):
+        """The fitted calibrator as plain JSON values.
+
+        Returns
+        -------
+        state : dict
+            Format name and version, class, parameters, classes and fitted values;
+            ``json.dumps`` writes it and `from_dict` reads it back, without pickle.
+        """
+        check_is_fitted(self)
+        fitted = {k: _encode(v, k) for k, v in vars(self).items() if _is_fitted_name(k)}
+        return {
+            "format": _FORMAT,
+            "format_version": _FORMAT_VERSION,
+            "class": type(self).__name__,
+            "parameters": {
+                k: _encode(v, k) for k, v in self.get_params(deep=False).items()
+            },
+            "fitted": fitted,
+        }
+
+    @classmethod
+    def from_dict(cls, state):
+        """A fitted calibrator from what `to_dict` gave.
+
+        Parameters
+        ----------
+        state : dict
+            The parsed JSON.
+
+        Returns
+        -------
+        calibrator : object
+            An instance of the class named in ``state``, which is this class or, where
+            called on the base class, any calibrator of this package.
+
+        Raises
+        ------
+        ValueError
+            If ``state`` is not of this format, of a newer version or of another class.
+        """
+        if not isinstance(state, dict) or state.get("format") != _FORMAT:
+            raise ValueError(f"not a saved calibrator: 'format' must be {_FORMAT!r}.")
+        if state.get("format_version") != _FORMAT_VERSION:
+            raise ValueError(
+                f"format_version {state.get('format_version')!r} cannot be read by "
+                f"this version of sklearn_smart, which reads {_FORMAT_VERSION}."
+            )
+        registry = importlib.import_module(__package__)
+        kind = getattr(registry, str(state.get("class")), None)
+        if not (isinstance(kind, type) and issubclass(kind, cls)):
+            raise ValueError(
+                f"the saved calibrator is a {state.get('class')!r}, not a "
+                f"{cls.__name__}."
+            )
+        try:
+            parameters = {k: _decode(v) for k, v in state["parameters"].items()}
+            fitted = {k: _decode(v) for k, v in state["fitted"].items()}
+            calibrator = kind(**parameters)
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ValueError(f"the saved calibrator is damaged: {error}") from error
+        if not all(map(_is_fitted_name, fitted)) or "classes_" not in fitted:
+            raise ValueError("the saved calibrator is damaged: fitted values missing.")
+        vars(calibrator).update(fitted)
+        return calibrator
+
+    def _check_parameters(self):
+        check_option(self, "input", ("logits", "probabilities"))
+
+    def _proba(self, scores):
+        return np.exp(self._log_proba(scores))
+
+    def _checked(self, scores):
+        check_is_fitted(self)
+        scores = self._check_scores(scores, reset=False)
+        if scores.shape[1] != len(self.classes_):
+            raise ValueError(
+                f"scores have {scores.shape[1]} columns, but {type(self).__name__} was "
+                f"fitted with {len(self.classes_)} classes."
+            )
+        return scores
+
+    def _check_scores(self, scores, reset):
+        """Finite floating scores with one column per class, as declared."""
+        if getattr(scores, "ndim", None) == 2 and hasattr(scores, "columns"):
+            named = reset or scores.shape[1] == getattr(self, "n_features_in_", None)
+            if named:
+                validate_data(self, scores, reset=reset, skip_check_array=True)
+        elif reset and hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        given = check_array(
+            scores,
+            dtype=(np.float64, np.float32),
+            ensure_2d=False,
+            input_name="scores",
+        )
+        if given.ndim == 1:
+            given = given[:, None]
+        if reset:
+            self.n_features_in_ = given.shape[1]
+        single = given.shape[1] == 1
+        if self.input == "probabilities":
+            return _check_probabilities(given, single)
+        if single:
+            return two_columns(given[:, 0])
+        _check_logits(given)
+        return given
+
+    def _as_wanted(self, scores):
+        if self._wants_logits and self.input == "probabilities":
+            return logits_from_probabilities(scores)
+        return scores
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.one_d_array = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def _check_probabilities(given, single):
+    low, high = given.min(), given.max()
+    if low < 0 or high > 1 + SUM_TOLERANCE:
+        raise ValueError(
+            f"input='probabilities' but scores range from {low} to {high}; pass "
+            "input='logits' for scores that are not probabilities."
+        )
+    if single:
+        return np.concatenate([1 - given, given], axis=1)
+    worst = np.abs(given.sum(axis=1, dtype=np.float64) - 1).max()
+    if worst > SUM_TOLERANCE:
+        raise ValueError(
+            f"input='probabilities' but a row of scores misses a sum of 1 by {worst}, "
+            f"more than {SUM_TOLERANCE}. Normalise the rows, or pass input='logits'."
+        )
+    return given
+
+
+def _check_logits(given):
+    """Refuse a range the dtype cannot hold; warn where the rows are probabilities."""
+    simplex = True
+    for rows in row_blocks(*given.shape):
+        block = given[rows]
+        low, high = block.min(), block.max()
+        with np.errstate(over="ignore"):
+            if not np.isfinite(high - low):
+                raise ValueError(
+                    f"scores range from {low} to {high}: their difference exceeds the "
+                    f"range of {given.dtype}. Rescale them."
+                )
+        if simplex and low >= 0:
+            sums = block.sum(axis=1, dtype=np.float64)
+            simplex = bool((np.abs(sums - 1) < 1e-3).all())
+        else:
+            simplex = False
+    if simplex:
+        warnings.warn(
+            "input='logits' is declared, but every row of scores is non-negative and "
+            "sums to 1, as probabilities do. If they are, pass input='probabilities'.",
+            UserWarning,
+            stacklevel=4,
+        )
+
+
+def _is_fitted_name(name):
+    return name.endswith("_") and not name.startswith("_")
+
+
+def _encode(value, name):
+    """A parameter or fitted value as JSON."""
+    if isinstance(value, np.ndarray):
+        if value.dtype == object:
+            value = value.astype(str)
+        return {"array": value.tolist(), "dtype": value.dtype.str}
+    if isinstance(value, np.generic):
+        return _encode(value.item(), name)
+    if isinstance(value, tuple):
+        return {"tuple": [_encode(item, name) for item in value]}
+    if isinstance(value, list):
+        return [_encode(item, name) for item in value]
+    if value is None or isinstance(value, (bool, int, float, str)):
+        if isinstance(value, numbers.Real) and not np.isfinite(value):
+            return {"number": repr(float(value))}
+        return value
+    raise ValueError(f"{name}={value!r} cannot be written as JSON.")
+
+
+def _decode(value):
+    if isinstance(value, list):
+        return [_decode(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if "array" in value:
+        return np.array(value["array"], dtype=np.dtype(value["dtype"]))
+    if "tuple" in value:
+        return tuple(_decode(item) for item in value["tuple"])
+    return float(value["number"])
