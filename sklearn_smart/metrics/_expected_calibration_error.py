@@ -46,7 +46,7 @@ def expected_calibration_error(
         True labels: numbers, strings or booleans.
 
     y_prob : array-like of shape (n_samples,) or (n_samples, n_classes)
-        Predicted probabilities in [0, 1]; rows sum to 1 within 0.001. One dimension
+        Predicted probabilities in [0, 1]; rows sum to 1 within 0.01. One dimension
         or one column is the probability of the second label.
 
     n_bins : int, default=15

@@ -20,7 +20,7 @@ def log_loss(y_true, y_prob, *, labels=None, sample_weight=None):
         True labels: numbers, strings or booleans.
 
     y_prob : array-like of shape (n_samples,) or (n_samples, n_classes)
-        Predicted probabilities in [0, 1]; rows sum to 1 within 0.001. One dimension
+        Predicted probabilities in [0, 1]; rows sum to 1 within 0.01. One dimension
         or one column is the probability of the second label. Probabilities are
         clipped to [eps, 1 - eps] with the machine epsilon of their dtype.
 
@@ -78,7 +78,7 @@ def brier_score(
         True labels: numbers, strings or booleans.
 
     y_prob : array-like of shape (n_samples,) or (n_samples, n_classes)
-        Predicted probabilities in [0, 1]; rows sum to 1 within 0.001. One dimension
+        Predicted probabilities in [0, 1]; rows sum to 1 within 0.01. One dimension
         or one column is the probability of the second label.
 
     labels : array-like of shape (n_classes,), default=None

@@ -105,7 +105,7 @@ PROB_ERRORS = {
     "NaN": (np.where(PROB == 0.7, np.nan, PROB), "y_prob contains NaN"),
     "above 1": (PROB + np.array([0.5, 0.5, -1]), r"probabilities in \[0, 1\]"),
     "below 0": (PROB - np.array([0.15, 0, -0.15]), r"probabilities in \[0, 1\]"),
-    "sum": (PROB + np.array([0.002, 0, 0]), "must sum to 1 within 0.001"),
+    "sum": (PROB + np.array([0.02, 0, 0]), "must sum to 1 within 0.01"),
     "3-D": (PROB[None], "must have shape"),
     "number": (0.5, "must have shape"),
     "no columns": (np.empty((4, 0)), "must have shape"),
@@ -123,17 +123,17 @@ def test_probability_errors(metric, y_prob, message):
 def test_rows_within_the_tolerance(metric):
     metric(CODES, PROB.astype(np.float16))
     metric(CODES, PROB.astype(np.float32))
-    metric(CODES, PROB + np.array([0.0009, 0, 0]))
+    metric(CODES, PROB + np.array([0.009, 0, 0]))
 
 
 Y_ERRORS = {
     "continuous": ([0.5, 1.2, 2.0, 1.0], "continuous"),
-    "NaN": ([0, 1, 2, np.nan], "NaN"),
-    "None": (["a", "b", "c", None], "missing"),
-    "NA": (pd.Series([0, 1, 2, None], dtype="Int64"), "missing|NaN"),
-    "one-hot": (np.eye(3)[CODES], "one label per sample.*multilabel-indicator"),
-    "mixed": (np.array(["a", 1, "b", 1], dtype=object), "mixes"),
-    "3-D": (np.zeros((4, 1, 1), int), "1-D"),
+    "NaN": ([0, 1, 2, np.nan], "(?i)nan|missing"),
+    "None": (["a", "b", "c", None], "(?i)nan|missing"),
+    "NA": (pd.Series([0, 1, 2, None], dtype="Int64"), "(?i)nan|missing"),
+    "one-hot": (np.eye(3)[CODES], "multilabel-indicator.*label per sample"),
+    "mixed": (np.array(["a", 1, "b", 1], dtype=object), "different types"),
+    "3-D": (np.zeros((4, 2, 2), int), "unknown"),
     "unknown": ([0, 1, 2, 7], r"distinct labels|not in labels: \[7\]"),
 }
 
@@ -159,14 +159,14 @@ def test_labels_errors(metric, labels, message):
     ("weight", "message"),
     [
         ([1, -1, 1, 1], "negative"),
-        ([0, 0, 0, 0], "0 for every sample"),
-        (0, "0 for every sample"),
+        ([0, 0, 0, 0], "zero for all"),
+        (0, "zero for all"),
         (-1.0, "negative"),
         ([1, 1, 1, np.nan], "NaN"),
-        ([1, 1, 1, np.inf], "NaN or infinity"),
-        ([1, 1, 1], r"shape \(4,\)"),
-        (np.ones((4, 1)), r"shape \(4,\)"),
-        (["a"] * 4, "numeric"),
+        ([1, 1, 1, np.inf], "infinity"),
+        ([1, 1, 1], "sample_weight has shape"),
+        (np.ones((4, 1)), "sample_weight has shape"),
+        (["a"] * 4, "could not convert"),
     ],
 )
 def test_weight_errors(metric, weight, message):
