@@ -2,6 +2,7 @@
 
 from .base import BaseCalibrator
 from .identity import Uncalibrated
+from .one_vs_rest import IsotonicCalibrator, SigmoidCalibrator
 from .smart import SMARTCalibrator
 from .temperature import TemperatureScaling
 
@@ -9,6 +10,8 @@ from .temperature import TemperatureScaling
 #: know the calibrators.
 CALIBRATORS = {
     "uncalibrated": Uncalibrated,
+    "sigmoid": SigmoidCalibrator,
+    "isotonic": IsotonicCalibrator,
     "temperature": TemperatureScaling,
     "smart": SMARTCalibrator,
 }
@@ -16,7 +19,9 @@ CALIBRATORS = {
 __all__ = [
     "CALIBRATORS",
     "BaseCalibrator",
+    "IsotonicCalibrator",
     "SMARTCalibrator",
+    "SigmoidCalibrator",
     "TemperatureScaling",
     "Uncalibrated",
 ]
