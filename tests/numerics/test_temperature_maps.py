@@ -92,7 +92,8 @@ def test_constant_is_the_exponential():
 def test_network_equals_its_formula():
     parameters = np.array([1.5, -0.5, 0.2, 0.1, 2.0, -1.0, 0.3])
     small = network((2,), unit=4.0, floor=0.1)
-    hidden = np.maximum(np.outer(X, [1.5, -0.5]) + [0.2, 0.1], 0)
+    bias = np.array([0.2, 0.1])
+    hidden = np.maximum(np.outer(X, [1.5, -0.5]) + bias, 0)
     expected = 4.0 * (np.log1p(np.exp(hidden @ [2.0, -1.0] + 0.3)) + 0.1)
     assert_allclose(small.value(parameters), expected, rtol=1e-13)
 
