@@ -1,0 +1,12 @@
+"""Calibration methods side by side, on the same scores."""
+
+from ._compare import METHODS, compare_calibrators
+from ._comparison import CalibrationComparison, PairedDifference, save_report
+
+__all__ = [
+    "METHODS",
+    "CalibrationComparison",
+    "PairedDifference",
+    "compare_calibrators",
+    "save_report",
+]
