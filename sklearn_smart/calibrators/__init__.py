@@ -1,6 +1,7 @@
 """Calibrators: classifiers and transformers of scores."""
 
 from .base import BaseCalibrator
+from .feasible import feasible_temperatures
 from .identity import Uncalibrated
 from .one_vs_rest import IsotonicCalibrator, SigmoidCalibrator
 from .smart import SMARTCalibrator
@@ -24,4 +25,5 @@ __all__ = [
     "SigmoidCalibrator",
     "TemperatureScaling",
     "Uncalibrated",
+    "feasible_temperatures",
 ]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ._binned import (
+    KINDS,
     check_binning,
     class_events,
     edges_for,
@@ -15,8 +16,6 @@ from ._binned import (
     top_label_events,
 )
 from ._inputs import check_option, check_prediction
-
-_KINDS = ("top_label", "positive_class")
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,8 +89,9 @@ def reliability_table(
     strategy : {"uniform", "quantile"}, default="uniform"
         Bins of equal width, or of equal weight.
 
-    kind : {"top_label", "positive_class"}, default="top_label"
-        The event: the predicted class is the true one, or ``pos_label`` is.
+    kind : {"top_label", "class_wise", "positive_class"}, default="top_label"
+        The event: the predicted class is the true one; each class is, in turn; or
+        ``pos_label`` is.
 
     pos_label : int, float, bool or str, default=None
         The class of ``kind="positive_class"``; None is the second of two labels.
@@ -105,8 +105,9 @@ def reliability_table(
 
     Returns
     -------
-    ReliabilityTable
-        Edges, weights, mean probabilities and frequencies; empty bins are kept.
+    ReliabilityTable or list of ReliabilityTable
+        Edges, weights, mean probabilities and frequencies; empty bins are kept. For
+        "class_wise" a list with one table for each class, in the order of the columns.
 
     Raises
     ------
@@ -126,13 +127,20 @@ def reliability_table(
     ([0.0, 4.0], 1.0)
     """
     check_binning(n_bins, strategy)
-    check_option(kind, "kind", _KINDS)
+    check_option(kind, "kind", KINDS)
     prediction = check_prediction(
         y_true, y_prob, labels=labels, sample_weight=sample_weight
     )
     if kind == "top_label":
         return tabulate(top_label_events(prediction), n_bins, strategy, "top label")
+    if kind == "class_wise":
+        classes = range(prediction.n_classes)
+        return [_class_table(prediction, k, n_bins, strategy) for k in classes]
     index = positive_index(prediction, pos_label)
+    return _class_table(prediction, index, n_bins, strategy)
+
+
+def _class_table(prediction, index, n_bins, strategy):
     event = f"class {prediction.labels[index]}"
     return tabulate(class_events(prediction, index), n_bins, strategy, event)
 

@@ -1,0 +1,6 @@
+"""Pictures: they draw what the floors below computed; matplotlib is imported on use."""
+
+from .reliability import ReliabilityDisplay
+from .temperature import TemperatureDisplay
+
+__all__ = ["ReliabilityDisplay", "TemperatureDisplay"]

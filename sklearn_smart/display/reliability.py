@@ -1,0 +1,425 @@
+"""Reliability diagrams: frequency against probability, bin by bin."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sklearn_smart.metrics import reliability_table
+
+from ._style import (
+    REFERENCE,
+    existing_strip,
+    line_style,
+    new_axes,
+    plain,
+    require_matplotlib,
+    strip_below,
+)
+
+_REFERENCE_LABEL = "perfectly calibrated"
+# More classes than this are drawn alike: a longer legend is not read.
+_NAMED_CLASSES = 7
+
+
+class ReliabilityDisplay:
+    """Reliability diagram: how often an event of probability v happens.
+
+    Each point is a bin: the mean probability of its samples against the frequency of
+    the event among them. Below the diagonal probabilities are too high. Bars from the
+    diagonal to the points are the gaps whose weighted mean is the expected calibration
+    error; the strip below shows the samples of each bin.
+
+    It is recommended to use :meth:`from_estimator` or :meth:`from_predictions`. All
+    parameters are stored as attributes.
+
+    Parameters
+    ----------
+    tables : list of ReliabilityTable
+        One for each event, as :func:`~sklearn_smart.metrics.reliability_table` gives.
+
+    name : str, default=None
+        Name of the estimator, for the legend.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Axes of the diagram.
+
+    figure_ : matplotlib Figure
+        Figure that holds them.
+
+    line_ : matplotlib Line2D or list of them
+        The line through the points; a list where there are several events.
+
+    histogram_ax_ : matplotlib Axes or None
+        The strip below the diagram.
+
+    See Also
+    --------
+    sklearn_smart.metrics.reliability_table : The numbers alone.
+    sklearn_smart.metrics.expected_calibration_error : One number from the same bins.
+
+    References
+    ----------
+    M. H. DeGroot, S. E. Fienberg, "The Comparison and Evaluation of Forecasters",
+    The Statistician 32, 1983, doi:10.2307/2987588.
+
+    Examples
+    --------
+    >>> from sklearn_smart import ReliabilityDisplay
+    >>> from sklearn_smart.metrics import reliability_table
+    >>> table = reliability_table([0, 1, 1, 1], [0.1, 0.8, 0.9, 0.6], n_bins=5)
+    >>> display = ReliabilityDisplay([table], name="model").plot()
+    >>> display.ax_.get_ylabel()
+    'Accuracy'
+    """
+
+    def __init__(self, tables, *, name=None):
+        self.tables = tables
+        self.name = name
+
+    def plot(self, ax=None, *, name=None, ref_line=True, histogram=True, **kwargs):
+        """Draw the diagram.
+
+        A second display drawn on the same axes gets the next style, so that several
+        methods can be compared.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on. None makes a new figure.
+
+        name : str, default=None
+            Name for the legend; None takes the display's own.
+
+        ref_line : bool, default=True
+            Whether to draw the diagonal of perfect calibration.
+
+        histogram : bool, default=True
+            Whether to draw the samples of each bin in a strip below.
+
+        **kwargs : dict
+            Further properties of the lines, as for :func:`matplotlib.pyplot.plot`.
+
+        Returns
+        -------
+        ReliabilityDisplay
+            The display, with ``ax_``, ``figure_`` and ``line_``.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        """
+        new = ax is None
+        self.ax_ = ax = new_axes("ReliabilityDisplay.plot", ax)
+        self.figure_ = ax.figure
+        if new:
+            self.figure_.set_size_inches(5, 6 if histogram else 5)
+        name = self.name if name is None else name
+        drawn = len([line for line in ax.lines if line.get_gid() == "reliability"])
+        if ref_line and _REFERENCE_LABEL not in ax.get_legend_handles_labels()[1]:
+            ax.plot([0, 1], [0, 1], label=_REFERENCE_LABEL, **REFERENCE)
+        many = len(self.tables) > _NAMED_CLASSES
+        lines, dashes = [], []
+        for i, table in enumerate(self.tables):
+            style = line_style(0 if many else drawn + i)
+            if many:
+                style.update(linewidth=0.8, alpha=0.5, markersize=2, linestyle="-")
+            label = self._label(table, name, i, many)
+            style = {"label": label, **style, **kwargs}
+            lines.append(_draw_line(ax, table, style))
+            dashes.append(style["linestyle"])
+        self.line_ = lines[0] if len(lines) == 1 else lines
+        if len(lines) == 1 and drawn == 0:
+            _draw_gaps(ax, self.tables[0], lines[0].get_color())
+        _finish(ax, self.tables[0])
+        self.histogram_ax_ = None
+        if histogram:
+            self.histogram_ax_ = _draw_strip(ax, self.tables, lines, dashes)
+        return self
+
+    def _label(self, table, name, position, many):
+        """What the legend says of a line: name, event and expected error."""
+        if many:
+            return f"{len(self.tables)} classes" if position == 0 else "_nolegend_"
+        parts = [] if name is None else [name]
+        if len(self.tables) > 1:
+            parts.append(table.event)
+        error = f"ECE {table.expected_calibration_error:.3f}"
+        return f"{', '.join(parts)} ({error})" if parts else error
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator,
+        X,
+        y,
+        *,
+        n_bins=15,
+        strategy="uniform",
+        kind="top_label",
+        pos_label=None,
+        sample_weight=None,
+        name=None,
+        ax=None,
+        ref_line=True,
+        histogram=True,
+        **kwargs,
+    ):
+        """Draw the diagram of a fitted classifier on data.
+
+        Parameters
+        ----------
+        estimator : classifier
+            Fitted, with ``predict_proba`` and ``classes_``.
+
+        X : array-like of shape (n_samples, n_features)
+            Data.
+
+        y : array-like of shape (n_samples,)
+            True labels.
+
+        n_bins : int, default=15
+            Number of bins.
+
+        strategy : {"uniform", "quantile"}, default="uniform"
+            Bins of equal width, or of equal weight.
+
+        kind : {"top_label", "class_wise", "positive_class"}, default="top_label"
+            The event: the predicted class is the true one; each class is, a line for
+            every one; or ``pos_label`` is.
+
+        pos_label : int, float, bool or str, default=None
+            The class of ``kind="positive_class"``; None is the second of two labels.
+
+        sample_weight : float or array-like of shape (n_samples,), default=None
+            Weights >= 0, understood as frequencies.
+
+        name : str, default=None
+            Name for the legend; None is the name of the estimator's class.
+
+        ax : matplotlib Axes, default=None
+            Axes to draw on. None makes a new figure.
+
+        ref_line : bool, default=True
+            Whether to draw the diagonal of perfect calibration.
+
+        histogram : bool, default=True
+            Whether to draw the samples of each bin in a strip below.
+
+        **kwargs : dict
+            Further properties of the lines, as for :func:`matplotlib.pyplot.plot`.
+
+        Returns
+        -------
+        ReliabilityDisplay
+            The display, drawn.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        ValueError
+            If a parameter or an array is not as said above.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from sklearn.naive_bayes import GaussianNB
+        >>> from sklearn_smart import ReliabilityDisplay
+        >>> X, y = load_iris(return_X_y=True)
+        >>> model = GaussianNB().fit(X, y)
+        >>> display = ReliabilityDisplay.from_estimator(model, X, y, n_bins=10)
+        >>> display.name
+        'GaussianNB'
+        """
+        require_matplotlib(f"{cls.__name__}.from_estimator")
+        if not hasattr(estimator, "predict_proba") or not hasattr(
+            estimator, "classes_"
+        ):
+            raise ValueError(
+                f"{type(estimator).__name__} has no predict_proba or no classes_; a "
+                "reliability diagram needs a fitted classifier with probabilities."
+            )
+        return cls.from_predictions(
+            y,
+            estimator.predict_proba(X),
+            labels=estimator.classes_,
+            n_bins=n_bins,
+            strategy=strategy,
+            kind=kind,
+            pos_label=pos_label,
+            sample_weight=sample_weight,
+            name=type(estimator).__name__ if name is None else name,
+            ax=ax,
+            ref_line=ref_line,
+            histogram=histogram,
+            **kwargs,
+        )
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true,
+        y_prob,
+        *,
+        n_bins=15,
+        strategy="uniform",
+        kind="top_label",
+        pos_label=None,
+        labels=None,
+        sample_weight=None,
+        name=None,
+        ax=None,
+        ref_line=True,
+        histogram=True,
+        **kwargs,
+    ):
+        """Draw the diagram of predicted probabilities.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n_samples,) or (n_samples, 1)
+            True labels: numbers, strings or booleans.
+
+        y_prob : array-like of shape (n_samples,) or (n_samples, n_classes)
+            Predicted probabilities in [0, 1]; rows sum to 1 within 0.01. One dimension
+            or one column is the probability of the second label.
+
+        n_bins : int, default=15
+            Number of bins.
+
+        strategy : {"uniform", "quantile"}, default="uniform"
+            Bins of equal width, or of equal weight.
+
+        kind : {"top_label", "class_wise", "positive_class"}, default="top_label"
+            The event: the predicted class is the true one; each class is, a line for
+            every one; or ``pos_label`` is.
+
+        pos_label : int, float, bool or str, default=None
+            The class of ``kind="positive_class"``; None is the second of two labels.
+
+        labels : array-like of shape (n_classes,), default=None
+            The label of each column of ``y_prob``, in that order. None: the sorted
+            distinct labels of ``y_true``.
+
+        sample_weight : float or array-like of shape (n_samples,), default=None
+            Weights >= 0, understood as frequencies.
+
+        name : str, default=None
+            Name for the legend.
+
+        ax : matplotlib Axes, default=None
+            Axes to draw on. None makes a new figure.
+
+        ref_line : bool, default=True
+            Whether to draw the diagonal of perfect calibration.
+
+        histogram : bool, default=True
+            Whether to draw the samples of each bin in a strip below.
+
+        **kwargs : dict
+            Further properties of the lines, as for :func:`matplotlib.pyplot.plot`.
+
+        Returns
+        -------
+        ReliabilityDisplay
+            The display, drawn.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        ValueError
+            If a parameter or an array is not as said above.
+
+        Examples
+        --------
+        >>> from sklearn_smart import ReliabilityDisplay
+        >>> y_true, y_prob = ["no", "yes", "yes"], [0.2, 0.7, 0.9]
+        >>> display = ReliabilityDisplay.from_predictions(y_true, y_prob, n_bins=5)
+        >>> display.tables[0].weight.tolist()
+        [0.0, 0.0, 0.0, 2.0, 1.0]
+        """
+        require_matplotlib(f"{cls.__name__}.from_predictions")
+        tables = reliability_table(
+            y_true,
+            y_prob,
+            n_bins=n_bins,
+            strategy=strategy,
+            kind=kind,
+            pos_label=pos_label,
+            labels=labels,
+            sample_weight=sample_weight,
+        )
+        display = cls(tables if kind == "class_wise" else [tables], name=name)
+        return display.plot(ax, ref_line=ref_line, histogram=histogram, **kwargs)
+
+
+def _draw_line(ax, table, style):
+    filled = table.weight > 0
+    (line,) = ax.plot(
+        table.mean_prob[filled], table.frequency[filled], gid="reliability", **style
+    )
+    return line
+
+
+def _draw_gaps(ax, table, colour):
+    """Bars from the diagonal to the frequency, in the middle of what a bin holds."""
+    filled = table.weight > 0
+    ax.vlines(
+        table.mean_prob[filled],
+        table.mean_prob[filled],
+        table.frequency[filled],
+        color=colour,
+        alpha=0.25,
+        linewidth=6,
+        zorder=1.5,
+    )
+
+
+def _finish(ax, table):
+    top = table.event == "top label"
+    ax.set(
+        xlim=(-0.02, 1.02),
+        ylim=(-0.02, 1.02),
+        ylabel="Accuracy" if top else "Frequency of the class",
+    )
+    if existing_strip(ax) is None:
+        ax.set_xlabel(_x_label(table))
+    ax.set_aspect("equal")
+    plain(ax)
+    ax.legend(loc="upper left", frameon=False, fontsize="small")
+
+
+def _x_label(table):
+    return "Confidence" if table.event == "top label" else "Predicted probability"
+
+
+def _draw_strip(ax, tables, lines, dashes):
+    """Samples of each bin: bars for one event, then an outline for each line."""
+    strip, new = strip_below(ax)
+    if new and len(tables) == 1:
+        (table,) = tables
+        strip.bar(
+            table.edges[:-1],
+            table.weight,
+            width=np.diff(table.edges),
+            align="edge",
+            facecolor=(lines[0].get_color(), 0.25),
+            edgecolor=lines[0].get_color(),
+        )
+    else:
+        for table, line, dash in zip(tables, lines, dashes, strict=True):
+            strip.stairs(
+                table.weight,
+                table.edges,
+                color=line.get_color(),
+                linestyle=dash,
+                alpha=line.get_alpha(),
+            )
+    whole = all(np.array_equal(t.weight, np.round(t.weight)) for t in tables)
+    strip.set(xlabel=_x_label(tables[0]), ylabel="Samples" if whole else "Weight")
+    strip.set_ylim(bottom=0)
+    return strip
