@@ -1,7 +1,8 @@
 """Validate the public docstrings against the numpydoc standard.
 
 Public is what ``sklearn_smart.__all__`` names, what ``__all__`` of a module among these
-names, and the public methods that these classes define themselves. Prints what is wrong and ends with 1 where anything is.
+names, and the public methods that these classes define themselves. Prints what is wrong
+and ends with 1 where anything is.
 """
 
 import dataclasses
