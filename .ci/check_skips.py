@@ -19,7 +19,10 @@ from collections import Counter
 import sklearn
 
 ABSENT = r"\.\./shared is absent"
-EXTRA = r"needs the '(cli|pandas|plot)' extra"
+EXTRA = (
+    r"needs the '(cli|pandas|plot)' extra"
+    r"|could not import '(matplotlib|pandas|rich)[\w.]*': .*"
+)
 NEWER = r"needs scikit-learn >= (\d+)\.(\d+)"
 TORCH = r"needs PyTorch"
 
