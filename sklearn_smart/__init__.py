@@ -7,14 +7,17 @@ from .calibrators import (
     TemperatureScaling,
     Uncalibrated,
 )
+from .compare import CalibrationComparison, compare_calibrators
 from .display import ReliabilityDisplay, TemperatureDisplay
 
 __all__ = [
     "BaseCalibrator",
+    "CalibrationComparison",
     "ReliabilityDisplay",
     "SMARTCalibrator",
     "TemperatureDisplay",
     "TemperatureScaling",
     "Uncalibrated",
+    "compare_calibrators",
     "metrics",
 ]

@@ -2,6 +2,7 @@
 
 from ._compare import METHODS, compare_calibrators
 from ._comparison import CalibrationComparison, PairedDifference, save_report
+from ._tables import text_table, wrapped
 
 __all__ = [
     "METHODS",
@@ -9,4 +10,6 @@ __all__ = [
     "PairedDifference",
     "compare_calibrators",
     "save_report",
+    "text_table",
+    "wrapped",
 ]

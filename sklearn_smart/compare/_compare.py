@@ -223,7 +223,7 @@ def compare_calibrators(
         reference=next(iter(methods)) if reference is None else reference,
         confidence_level=confidence_level,
         parameters=_parameters(estimator, saved, data, methods, settings, splits),
-        notes=_give_notes(results),
+        notes=_give_notes(data, results),
     )
 
 
@@ -308,7 +308,9 @@ def _score_rows(scores, y, sample_weight, groups, kind, classes):
     """`Rows` of saved scores."""
     y, weight, groups, kept = _labels_and_weights(y, sample_weight, groups)
     # The baseline makes every check of a calibrator, and names the columns.
-    checked = Uncalibrated(input=kind, classes=classes).fit(scores, y, weight)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        checked = Uncalibrated(input=kind, classes=classes).fit(scores, y, weight)
     values = check_array(scores, dtype=(np.float64, np.float32), ensure_2d=False)
     values = values.reshape(len(values), -1)
     if values.shape[1] == 1:
@@ -317,7 +319,8 @@ def _score_rows(scores, y, sample_weight, groups, kind, classes):
     if kept is not None:
         scores, y, weight = scores[kept], y[kept], weight[kept]
         groups = None if groups is None else groups[kept]
-    return Rows(y, checked.classes_, weight, groups, scores=scores)
+    notes = [(w.category, str(w.message)) for w in caught]
+    return Rows(y, checked.classes_, weight, groups, scores=scores, notes=notes)
 
 
 def _estimator_rows(estimator, X, y, sample_weight, groups, response_method, cv):
@@ -339,14 +342,16 @@ def _estimator_rows(estimator, X, y, sample_weight, groups, response_method, cv)
         return Rows(y, scores.classes, weight, groups, scores=scores)
     check_class_counts(y, cv)
     reached = weight is None or has_fit_parameter(estimator, "sample_weight")
+    notes = []
     if not reached:
-        warnings.warn(
+        note = (
             f"{type(estimator).__name__}.fit takes no sample_weight: the weights reach "
-            "the calibrators and the measures only.",
-            UserWarning,
-            stacklevel=3,
+            "the calibrators and the measures only."
         )
-    return Rows(y, classes, weight, groups, estimator, X, weights_reach=reached)
+        notes.append((UserWarning, note))
+    return Rows(
+        y, classes, weight, groups, estimator, X, weights_reach=reached, notes=notes
+    )
 
 
 def _labels_and_weights(y, sample_weight, groups):
@@ -371,19 +376,23 @@ def _run(task, splits, n_jobs, progress):
     return results
 
 
-def _give_notes(results):
-    """Warn once of what the folds warned of; the same as texts."""
+def _give_notes(data, results):
+    """Warn once of what the data and the folds warned of; the same as texts."""
     found = defaultdict(list)
+    known = {message for _, message in data.notes}
     for fold, result in enumerate(results):
         for owner, category, message in result.notes:
-            found[owner, category].append((fold, message))
-    notes = []
+            if message not in known:
+                found[owner, category].append((fold, message))
+    notes = list(data.notes)
     for (owner, category), items in found.items():
         folds = len({fold for fold, _ in items})
-        note = f"{owner}, in {folds} of {len(results)} folds: {items[0][1]}"
+        notes.append(
+            (category, f"{owner}, in {folds} of {len(results)} folds: {items[0][1]}")
+        )
+    for category, note in notes:
         warnings.warn(note, category, stacklevel=3)
-        notes.append(f"{category.__name__}: {note}")
-    return notes
+    return [f"{category.__name__}: {note}" for category, note in notes]
 
 
 def _name(estimator, saved, data):

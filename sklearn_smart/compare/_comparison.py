@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -320,7 +319,12 @@ class CalibrationComparison:
             One row for each method; a mark at the end of a score is ``*`` for the best
             and ``=`` for those tied with it.
         """
-        header = ["method", *(m.title for m in self._measures), "fit s", "prediction"]
+        header = [
+            "method",
+            *(m.title for m in self._measures),
+            "fit s",
+            "class changed %",
+        ]
         marks = {measure: self._marks(measure) for measure in self.measures}
         rows = []
         for i, method in enumerate(self.methods):
@@ -339,7 +343,7 @@ class CalibrationComparison:
     def _prediction(self, i):
         if self.preserves_prediction[self.methods[i]]:
             return "kept"
-        return f"{100 * self.changed[i]:.2f} % changed"
+        return f"{100 * self.changed[i]:.2f}"
 
     def _marks(self, measure):
         best, tied = self.best(measure)
@@ -358,8 +362,9 @@ class CalibrationComparison:
         header : list of str
             Titles of the columns.
         rows : list of list of str
-            One row for each method, ``difference [low, high]`` in each cell, with
-            ``*`` where the interval does not hold 0.
+            One row for each method, ``difference [low, high]`` in each cell. Where the
+            interval does not hold 0, a mark follows: ``*`` for better than the
+            reference and ``!`` for worse.
         """
         reference = self.reference if reference is None else reference
         header = [f"minus {reference}", *(m.title for m in self._measures)]
@@ -376,7 +381,7 @@ class CalibrationComparison:
                 if np.isfinite(d.low):
                     low, high = (measure.text(v, signed=True) for v in (d.low, d.high))
                     text += f" [{low}, {high}]"
-                    text += " *" if d.low > 0 or d.high < 0 else "  "
+                    text += f" {_verdict(d, measure.greater_is_better)}"
                 row.append(text)
             rows.append(row)
         return header, rows
@@ -391,6 +396,7 @@ class CalibrationComparison:
         """
         level = f"{100 * self.confidence_level:g} %"
         train, calibration, test = np.mean(self._sizes, axis=0).round().astype(int)
+        who = "Each fold" if len(self.values) > 1 else "It"
         if train:
             learned = f"the estimator on {train} and the calibrators on {calibration}"
         else:
@@ -403,7 +409,7 @@ class CalibrationComparison:
         else:
             spread = "One split; ± the standard error over test rows, by jackknife."
         return [
-            f"Each fold fits {learned} rows and tests on {test} others. {spread}",
+            f"{who} fits {learned} rows and tests on {test} others. {spread}",
             f"* best; = tied with the best: the {level} interval of the paired "
             "difference holds 0. ECE is above 0 in a finite sample even for true "
             "probabilities.",
@@ -473,12 +479,30 @@ class CalibrationComparison:
         methods = self.methods if methods is None else list(methods)
         for method in methods:
             self._position(method, self.measures[0])
-        displays = [
-            ReliabilityDisplay([self.reliability_tables[method]], name=method)
-            for method in methods
-        ]
-        _draw_side_by_side(displays)
-        return displays
+        plt = _pyplot()
+        columns = min(3, len(methods))
+        rows = -(-len(methods) // columns)
+        _, axes = plt.subplots(
+            rows,
+            columns,
+            figsize=(4 * columns, 4.8 * rows),
+            layout="constrained",
+            squeeze=False,
+        )
+        for ax in axes.flat[len(methods) :]:
+            ax.remove()
+        return [self._draw(m, ax) for m, ax in zip(methods, axes.flat, strict=False)]
+
+    def _draw(self, method, ax):
+        """The diagram of one method, with what is known of it in the title."""
+        table = self.reliability_tables[method]
+        display = ReliabilityDisplay([table], name=method).plot(ax)
+        ax.get_legend().remove()
+        ax.set_title(f"{method}: ECE {table.expected_calibration_error:.4f}")
+        if not self.parameters["weighted"]:
+            # Means over the repeats, which need not be whole.
+            display.histogram_ax_.set_ylabel("Samples")
+        return display
 
     def save_html(self, path):
         """Write one HTML file with tables, pictures, parameters and versions.
@@ -505,29 +529,33 @@ class CalibrationComparison:
         """
         return save_report([self], path)
 
-    def figure(self):
-        """The reliability diagrams as an image for a page.
+    def pictures(self):
+        """The reliability diagrams for a page.
 
         Returns
         -------
-        uri, text : str
-            A ``data:`` address of an SVG image, and what it shows in words.
+        pictures : list of (str, str)
+            For each method a ``data:`` address of an SVG image, and its content in
+            words.
         """
-        displays = self.plot()
-        text = "Reliability diagrams. " + " ".join(
-            f"{display.name}: ECE {display.tables[0].expected_calibration_error:.4f}, "
-            f"mean confidence minus accuracy {_signed_gap(display.tables[0]):+.4f}."
-            for display in displays
-        )
-        return figure_image(displays[0].figure_), text
+        _pyplot()
+        from matplotlib.figure import Figure
+
+        pictures = []
+        for method in self.methods:
+            figure = Figure(figsize=(4, 4.8), layout="constrained")
+            self._draw(method, figure.subplots())
+            table = self.reliability_tables[method]
+            text = (
+                f"Reliability diagram of {method}: expected calibration error "
+                f"{table.expected_calibration_error:.4f}, mean confidence minus "
+                f"accuracy {_signed_gap(table):+.4f}."
+            )
+            pictures.append((figure_image(figure), text))
+        return pictures
 
 
-def _signed_gap(table):
-    share = table.weight / table.weight.sum()
-    return float(np.nansum(share * table.gap))
-
-
-def _draw_side_by_side(displays):
+def _pyplot():
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
@@ -535,20 +563,18 @@ def _draw_side_by_side(displays):
             "plot and save_html need matplotlib. Install it with the extra 'plot': "
             "pip install 'sklearn-smart[plot]'."
         ) from error
-    columns = min(3, len(displays))
-    rows = -(-len(displays) // columns)
-    figure, axes = plt.subplots(
-        rows,
-        columns,
-        figsize=(4 * columns, 4.8 * rows),
-        layout="constrained",
-        squeeze=False,
-    )
-    for ax in axes.flat[len(displays) :]:
-        ax.remove()
-    for display, ax in zip(displays, axes.flat, strict=False):
-        display.plot(ax)
-    return figure
+    return plt
+
+
+def _verdict(difference, greater_is_better):
+    if difference.low <= 0 <= difference.high:
+        return " "
+    return "*" if (difference.low > 0) == greater_is_better else "!"
+
+
+def _signed_gap(table):
+    share = table.weight / table.weight.sum()
+    return float(np.nansum(share * table.gap))
 
 
 def save_report(comparisons, path, title="Calibration methods compared"):
@@ -560,9 +586,9 @@ def save_report(comparisons, path, title="Calibration methods compared"):
             "differences": comparison.difference_cells(),
             "legend": comparison.legend(),
             "notes": comparison.notes,
-            "figure": comparison.figure(),
+            "pictures": comparison.pictures(),
             "parameters": comparison.parameters,
         }
         for comparison in comparisons
     ]
-    return write_page(Path(path), title, sections)
+    return write_page(path, title, sections)

@@ -26,7 +26,7 @@ class Rows:
     """The data: labels, and either an estimator to be fitted or scores of all rows.
 
     Weights are positive or None. ``weights_reach`` says whether the estimator is
-    fitted with them.
+    fitted with them. ``notes`` are pairs of a category and what there is to warn of.
     """
 
     y: np.ndarray
@@ -37,6 +37,7 @@ class Rows:
     X: Any = None
     scores: BaseScores | None = None
     weights_reach: bool = True
+    notes: list = field(default_factory=list)
 
     def weights_of(self, rows):
         """The weights of some rows, or None."""

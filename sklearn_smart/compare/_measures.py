@@ -39,6 +39,7 @@ class Measure:
     def text(self, value, signed=False):
         """``value`` as people read it, without a unit."""
         value, digits = (100 * value, 2) if self.as_percent else (value, 4)
+        value = round(value, digits) + 0.0  # no negative zero
         return f"{value:{'+' if signed else ''}.{digits}f}"
 
 
@@ -62,13 +63,13 @@ MEASURES = {
         Measure("ece", "ECE %", _metric(_ECE), as_percent=True),
         Measure(
             "ece_equal_mass",
-            "ECE % (equal mass)",
+            "equal-mass ECE %",
             _metric(_ECE, strategy="quantile"),
             as_percent=True,
         ),
         Measure(
             "ece_class_wise",
-            "ECE % (class-wise)",
+            "class-wise ECE %",
             _metric(_ECE, kind="class_wise"),
             as_percent=True,
         ),

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import base64
-import contextlib
 import html
 import io
-import os
-import tempfile
-from pathlib import Path
 
+from ..score_files import write_whole
 from ._tables import html_table
 
 _STYLE = """
@@ -34,7 +31,10 @@ th[aria-sort=ascending] button::after { content: " \\25B2"; }
 th[aria-sort=descending] button::after { content: " \\25BC"; }
 td.best { font-weight: 700; background: #e3f0fa; }
 td.tied { background: #f1f7fc; }
-img { max-width: 100%; height: auto; }
+td.worse { font-weight: 700; background: #fbe6d4; }
+.pictures { display: grid; gap: 1rem;
+            grid-template-columns: repeat(auto-fill, minmax(17rem, 1fr)); }
+.pictures img { width: 100%; height: auto; }
 .note { color: #444; font-size: .875rem; max-width: 60rem; }
 .warning { border-left: 4px solid #b35900; padding-left: .6rem; }
 dl { display: grid; grid-template-columns: minmax(8rem, max-content) 1fr;
@@ -64,14 +64,13 @@ for (const table of document.querySelectorAll(".sortable table")) {
 
 
 def figure_image(figure):
-    """A ``data:`` address of a matplotlib figure as SVG; the figure is closed."""
-    import matplotlib.pyplot as plt
+    """A ``data:`` address of a matplotlib figure as SVG."""
+    import matplotlib as mpl
 
     # The same figure gives the same bytes: no date, and names from a fixed salt.
-    with plt.rc_context({"svg.hashsalt": "sklearn_smart", "svg.fonttype": "path"}):
+    with mpl.rc_context({"svg.hashsalt": "sklearn_smart", "svg.fonttype": "path"}):
         buffer = io.BytesIO()
         figure.savefig(buffer, format="svg", metadata={"Date": None})
-    plt.close(figure)
     return f"data:image/svg+xml;base64,{base64.b64encode(buffer.getvalue()).decode()}"
 
 
@@ -98,7 +97,10 @@ def page(title, sections):
 
 
 def _section(number, section):
-    uri, text = section["figure"]
+    pictures = "".join(
+        f'<img src="{uri}" alt="{html.escape(text)}">'
+        for uri, text in section["pictures"]
+    )
     legend = "".join(
         f'<p class="note">{html.escape(line)}</p>' for line in section["legend"]
     )
@@ -116,31 +118,10 @@ def _section(number, section):
         "<h3>Paired differences</h3>"
         f'<div class="wide sortable">'
         f"{html_table(*section['differences'], sortable=True)}</div>"
-        '<p class="note">Mean over the folds [interval]; * where it does not hold 0.'
-        "</p><h3>Reliability, all test parts together</h3>"
-        f'<img src="{uri}" alt="{html.escape(text)}">'
+        '<p class="note">Difference [interval]. Where the interval does not hold 0: '
+        "* better, ! worse.</p>"
+        "<h3>Reliability, all test parts together</h3>"
+        f'<div class="pictures">{pictures}</div>'
         f"<details><summary>Parameters, seeds and versions</summary><dl>{parameters}"
         "</dl></details></section>"
     )
-
-
-def write_whole(path, content):
-    """Write bytes so that the file is complete or not there; its absolute path.
-
-    The bytes go to a new file of the same folder, which then takes the name.
-    """
-    path = Path(path).absolute()
-    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        # mkstemp gives the owner alone access; a new file has what the mask leaves.
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(temporary, 0o666 & ~mask)
-        os.replace(temporary, path)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(temporary)
-        raise
-    return path

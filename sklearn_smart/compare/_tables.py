@@ -23,13 +23,27 @@ _LATEX = {
     "±": r"$\pm$",
 }
 
+_CLASSES = {
+    "*": ' class="best"',
+    "=": ' class="tied"',
+    "!": ' class="worse"',
+}
+
+
+def wrapped(title):
+    """A title in lines: broken at blanks and after hyphens, not before ``%``."""
+    return re.sub(r" (?!%)|(?<=-)", "\n", title)
+
 
 def text_table(header, rows, gap=2):
-    """The table in lines of equal columns; trailing blanks are left out."""
-    columns = list(zip(header, *rows, strict=True))
+    """The table in lines of equal columns; titles may hold line breaks."""
+    titles = [title.split("\n") for title in header]
+    height = max(map(len, titles))
+    titles = list(zip(*([""] * (height - len(t)) + t for t in titles), strict=True))
+    columns = list(zip(*titles, *rows, strict=True))
     widths = [max(map(len, column)) for column in columns]
     lines = []
-    for row in (header, ["-" * width for width in widths], *rows):
+    for row in (*titles, ["-" * width for width in widths], *rows):
         cells = [row[0].ljust(widths[0])]
         cells += [c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True)]
         lines.append((" " * gap).join(cells).rstrip())
@@ -75,7 +89,8 @@ def _latex(text):
 def html_table(header, rows, *, sortable=False):
     """The table in HTML; a cell sorts by the first number in it, or by its text.
 
-    Cells that end with the mark ``*`` or ``=`` have the class "best" or "tied".
+    Cells that end with the mark ``*``, ``=`` or ``!`` have the class "best", "tied" or
+    "worse".
     """
     titles = "".join(
         f'<th scope="col"><button type="button">{html.escape(t)}</button></th>'
@@ -93,6 +108,6 @@ def html_table(header, rows, *, sortable=False):
 
 def _html_cell(text):
     number = re.match(r"[-+]?\d+(\.\d+)?", text)
-    key = f' data-key="{float(number[0])}"' if number else ""
-    mark = {"*": ' class="best"', "=": ' class="tied"'}.get(text[-1:], "")
+    key = f' data-key="{float(number[0]) if number else -1}"'
+    mark = _CLASSES.get(text[-1:], "")
     return f"<td{mark}{key}>{html.escape(text.strip())}</td>"
