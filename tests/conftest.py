@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
+import hypothesis
 import numpy as np
 import pytest
 
@@ -13,6 +14,10 @@ DATA = Path(__file__).parent / "data"
 
 # No test opens a window.
 os.environ["MPLBACKEND"] = "Agg"
+
+# The same examples at every run, however busy the machine is.
+hypothesis.settings.register_profile("suite", deadline=None, derandomize=True)
+hypothesis.settings.load_profile("suite")
 
 
 class ScoreSet(NamedTuple):
