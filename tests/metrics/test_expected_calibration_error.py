@@ -216,7 +216,7 @@ def test_parameter_errors(options):
         expected_calibration_error([0, 1], [0.2, 0.7], **options)
 
 
-@pytest.mark.skipif(not LOGITS.exists(), reason="needs the shared scores")
+@pytest.mark.skipif(not LOGITS.exists(), reason="../shared is absent")
 def test_cifar10_resnet50_focal():
     data = np.load(LOGITS / "cifar10_resnet50_focal.npz")
     logits = data["test_logits"].astype(float)

@@ -1,10 +1,11 @@
 """What every metric does with its input, over one list of metrics."""
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from sklearn_smart import metrics
+
+pd = pytest.importorskip("pandas", reason="needs the 'pandas' extra")
 
 METRICS = [
     metrics.brier_score,
