@@ -88,10 +88,11 @@ def compare_calibrators(
         given.
     y : array-like of shape (n_samples,), default=None
         The labels. Leave it out where scores are given.
-    methods : list or dict, default=("uncalibrated", "sigmoid", "isotonic", \
-"temperature", "smart")
-        What is compared: names of `sklearn_smart.calibrators.CALIBRATORS`, pairs of a
-        name and a calibrator, such as a Pipeline of calibrators, or a dict of both.
+    methods : list or dict, default=METHODS
+        What is compared, by default "uncalibrated", "sigmoid", "isotonic",
+        "temperature" and "smart": names of `sklearn_smart.calibrators.CALIBRATORS`,
+        pairs of a name and a calibrator, such as a Pipeline of calibrators, or a dict
+        of both.
         Each calibrator is cloned and told the ``classes``; it is handed logits or
         probabilities as its ``input`` declares.
     cv : int, splitter or iterable of (learn, test), default=5
