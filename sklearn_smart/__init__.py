@@ -1,8 +1,11 @@
 """Calibrated probabilities for scikit-learn classifiers."""
 
 from . import metrics
+from .calibrated_classifier import CalibratedClassifierCV
 from .calibrators import (
     BaseCalibrator,
+    IsotonicCalibrator,
+    SigmoidCalibrator,
     SMARTCalibrator,
     TemperatureScaling,
     Uncalibrated,
@@ -12,9 +15,12 @@ from .display import ReliabilityDisplay, TemperatureDisplay
 
 __all__ = [
     "BaseCalibrator",
+    "CalibratedClassifierCV",
     "CalibrationComparison",
+    "IsotonicCalibrator",
     "ReliabilityDisplay",
     "SMARTCalibrator",
+    "SigmoidCalibrator",
     "TemperatureDisplay",
     "TemperatureScaling",
     "Uncalibrated",

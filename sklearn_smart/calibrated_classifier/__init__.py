@@ -1,4 +1,4 @@
-"""Calibration of a classifier: base estimators fitted fold by fold, then calibrators."""
+"""Calibration of a classifier: base estimators fitted by fold, then calibrators."""
 
 from .base_scores import BaseScores, base_scores, cross_fit, out_of_fold_scores
 from .classifier import CalibratedClassifier, CalibratedClassifierCV

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +14,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.parallel import Parallel, delayed
 
-from .._numerics.logits import logits_from_probabilities, softmax
+from .._numerics.logits import logits_from_probabilities, softmax, two_columns
 from .._validation import check_labels, encode_labels
 
 RESPONSE_METHODS = ("auto", "decision_function", "predict_proba")
@@ -22,7 +23,8 @@ RESPONSE_METHODS = ("auto", "decision_function", "predict_proba")
 _SUM_TOLERANCE = 1e-2
 
 
-class BaseScores(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class BaseScores:
     """Scores of a fitted base estimator.
 
     Attributes
@@ -42,7 +44,7 @@ class BaseScores(NamedTuple):
 
     def __getitem__(self, rows):
         """The scores of some rows."""
-        return self._replace(values=self.values[rows])
+        return replace(self, values=self.values[rows])
 
     def as_input(self, kind, offset=None):
         """The scores as logits or as probabilities, whatever the base estimator gave.
@@ -142,6 +144,10 @@ def _scoring_estimator(estimator):
         estimator = inner
 
 
+def _name(estimator):
+    return type(_scoring_estimator(estimator)).__name__
+
+
 def base_scores(estimator, X, response_method="auto"):
     """Ask a fitted classifier for its scores.
 
@@ -166,7 +172,7 @@ def base_scores(estimator, X, response_method="auto"):
         each class or, for ``predict_proba``, is not made of probabilities.
     """
     name = response_name(estimator, response_method)
-    owner = f"{name} of the base estimator {type(_scoring_estimator(estimator)).__name__}"
+    owner = f"{name} of the base estimator {_name(estimator)}"
     values = np.asarray(getattr(estimator, name)(X))
     if values.dtype != np.float32:
         values = values.astype(np.float64)
@@ -333,7 +339,7 @@ def _of_one_shape(parts):
     if len({scores.values.ndim for scores in parts}) == 1:
         return parts
     return [
-        scores._replace(values=np.stack([0 * scores.values, scores.values], axis=1))
+        replace(scores, values=two_columns(scores.values))
         if scores.values.ndim == 1
         else scores
         for scores in parts

@@ -525,12 +525,10 @@ def _labels_for_base(y, labels):
     """
     dtype = getattr(y, "dtype", None)
     plain = isinstance(dtype, np.dtype) and np.ndim(y) == 1
-    strings = plain and dtype == object and labels.dtype.kind == "U"
+    strings = plain and dtype.kind == "O" and labels.dtype.kind == "U"
     return y if plain and (dtype == labels.dtype or strings) else labels
 
 
 def _as_given(classes, y):
     """Classes with the dtype of y where that is object, as of strings in pandas."""
-    if getattr(y, "dtype", None) == object:
-        return classes.astype(object)
-    return classes
+    return classes.astype(object) if y.dtype.kind == "O" else classes

@@ -1,4 +1,4 @@
-"""Calibration methods: a name or an object, fitted on the scores of a base estimator."""
+"""Calibration methods: a name or an object, fitted on a base estimator's scores."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
-from .._validation import check_labels, encode_labels
+from .._validation import encode_labels
 from ..calibrators import CALIBRATORS
-from .base_scores import BaseScores
 
 # scikit-learn's temperature scaling reads probabilities as log(p + 1e-12).
 _TEMPERATURE_OFFSET = 1e-12

@@ -54,6 +54,8 @@ class TemperatureScaling(BaseCalibrator):
     ----------
     temperature_ : float
         The fitted temperature, in units of the logits.
+    beta_ : float
+        Its inverse, ``1 / temperature_``.
     loss_ : float
         Mean log loss of the calibration set at ``temperature_``, in nats.
     n_iter_ : int
@@ -107,6 +109,11 @@ class TemperatureScaling(BaseCalibrator):
         self.loss_ = single.loss
         self.n_iter_ = single.n_iter
         self.converged_ = single.converged
+
+    @property
+    def beta_(self):
+        """The inverse temperature ``1 / temperature_``, by scikit-learn's name."""
+        return 1 / self.temperature_
 
     def temperatures(self, scores):
         """The temperature of each sample: here the same for all.
