@@ -5,18 +5,37 @@ sample_weight=None, ...)`` and checks its input in the same way. Lower is better
 all of them; the scorers of :func:`get_scorer` are negated for ``scoring=``.
 """
 
+from ._brier_decomposition import BrierDecomposition, brier_decomposition
+from ._confidence_gap import confidence_accuracy_gap
 from ._expected_calibration_error import expected_calibration_error
+from ._kde_calibration_error import kde_calibration_error
 from ._proper_scores import brier_score, log_loss
 from ._reliability_table import ReliabilityTable, reliability_table
+from ._score_parts import ScoreParts, score_parts
 from ._scorers import SCORERS, CalibrationScorer, get_scorer
+from ._smooth_calibration_error import smooth_calibration_error
+from ._soft_calibration_error import soft_calibration_error
+from ._spiegelhalter import SpiegelhalterResult, spiegelhalter_test
+from ._sweep_calibration_error import sweep_calibration_error
 
 __all__ = [
     "SCORERS",
+    "BrierDecomposition",
     "CalibrationScorer",
     "ReliabilityTable",
+    "ScoreParts",
+    "SpiegelhalterResult",
+    "brier_decomposition",
     "brier_score",
+    "confidence_accuracy_gap",
     "expected_calibration_error",
     "get_scorer",
+    "kde_calibration_error",
     "log_loss",
     "reliability_table",
+    "score_parts",
+    "smooth_calibration_error",
+    "soft_calibration_error",
+    "spiegelhalter_test",
+    "sweep_calibration_error",
 ]

@@ -106,6 +106,14 @@ def one_event(prediction, kind, pos_label):
     return class_events(prediction, positive_index(prediction, pos_label))
 
 
+def over_events(prediction, kind, pos_label, function):
+    """``function`` of the events of a kind; its mean over classes for "class_wise"."""
+    if kind != "class_wise":
+        return function(one_event(prediction, kind, pos_label))
+    classes = range(prediction.n_classes)
+    return float(np.mean([function(class_events(prediction, k)) for k in classes]))
+
+
 def edges_for(events, n_bins, strategy):
     """Edges of the bins, (n_bins + 1,)."""
     if strategy == "uniform":

@@ -24,6 +24,7 @@ def expected_calibration_error(
     n_bins=15,
     strategy="uniform",
     norm="l1",
+    debias=False,
     kind="top_label",
     pos_label=None,
     labels=None,
@@ -59,6 +60,12 @@ def expected_calibration_error(
 
     norm : {"l1", "l2", "max"}, default="l1"
         How the gaps of the bins become one number.
+
+    debias : bool, default=False
+        For ``norm="l2"`` only: subtract from ``gap_b ** 2`` an unbiased estimate of
+        its sampling variance, ``f_b (1 - f_b) / (n_b - 1)`` with f_b the frequency
+        and n_b the weight of bin b; bins of weight up to 1 count 0, and so does a
+        negative total.
 
     kind : {"top_label", "class_wise", "positive_class"}, default="top_label"
         Which event is meant.
@@ -97,7 +104,7 @@ def expected_calibration_error(
     C. Guo, G. Pleiss, Y. Sun, K. Q. Weinberger, "On Calibration of Modern Neural
     Networks", ICML 2017, arXiv:1706.04599.
     A. Kumar, P. Liang, T. Ma, "Verified Uncertainty Calibration", NeurIPS 2019,
-    arXiv:1909.10155 (the L2 norm, and classes counted alike).
+    arXiv:1909.10155 (the L2 norm, its debiasing, and classes counted alike).
 
     Examples
     --------
@@ -108,18 +115,34 @@ def expected_calibration_error(
     >>> expected_calibration_error([0, 0], y_prob, n_bins=10, kind="positive_class")
     0.5
     """
-    check_binning(n_bins, strategy)
-    check_option(norm, "norm", NORMS)
-    check_option(kind, "kind", KINDS)
+    check_error_options(n_bins, strategy, norm, debias, kind)
     prediction = check_prediction(
         y_true, y_prob, labels=labels, sample_weight=sample_weight
     )
+    return binned_error(prediction, n_bins, strategy, norm, debias, kind, pos_label)
+
+
+def check_error_options(n_bins, strategy, norm, debias, kind):
+    """Check the parameters that say which error is meant."""
+    check_binning(n_bins, strategy)
+    check_option(norm, "norm", NORMS)
+    check_option(kind, "kind", KINDS)
+    if not isinstance(debias, bool | np.bool_):
+        raise ValueError(
+            f"The 'debias' parameter must be a bool. Got {debias!r} instead."
+        )
+    if debias and norm != "l2":
+        raise ValueError(f"debias=True is defined for norm='l2' only. Got {norm!r}.")
+
+
+def binned_error(prediction, n_bins, strategy, norm, debias, kind, pos_label):
+    """The error of a checked prediction."""
     if kind == "class_wise":
         sums = sum_classes(prediction, n_bins, strategy)
     else:
         events = one_event(prediction, kind, pos_label)
         sums = sum_events(events, edges_for(events, n_bins, strategy))
-    return error_norm(sums, norm)
+    return debiased_error(sums) if debias else error_norm(sums, norm)
 
 
 def error_norm(sums, norm):
@@ -131,3 +154,13 @@ def error_norm(sums, norm):
     if norm == "l1":
         return float(gap.sum() / weight.sum())
     return float(np.sqrt((gap * (gap / weight)).sum() / weight.sum()))
+
+
+def debiased_error(sums):
+    """The L2 norm without what the sampling of outcomes alone adds to its square."""
+    counted = sums.weight > 1
+    weight = sums.weight[counted]
+    frequency = sums.outcome[counted] / weight
+    square = (sums.gap[counted] / weight) ** 2
+    square -= frequency * (1 - frequency) / (weight - 1)
+    return float(np.sqrt(max((weight * square).sum() / sums.weight.sum(), 0.0)))
