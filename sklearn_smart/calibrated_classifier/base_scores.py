@@ -50,15 +50,20 @@ class BaseScores:
         """The scores as logits or as probabilities, whatever the base estimator gave.
 
         Probabilities become logits by ``log(max(p, eps))`` with the machine epsilon of
-        their dtype, or by ``log(p + offset)`` where an offset is given; logits become
-        probabilities by the softmax.
+        their dtype, or by ``log(p + offset)`` where an offset is given, with ``1 - p``
+        of the second of two classes for the first; logits become probabilities by the
+        softmax.
         """
         if kind == self.kind:
             return self.values
+        if kind == "logits" and offset is None:
+            return logits_from_probabilities(self.values)
         if kind == "logits":
-            if offset is None:
-                return logits_from_probabilities(self.values)
-            return np.log(self.values + self.values.dtype.type(offset))
+            values = self.values
+            if values.shape[1] == 2:
+                second = values[:, 1:]
+                values = np.concatenate([1 - second, second], axis=1)
+            return np.log(np.maximum(values, 0) + values.dtype.type(offset))
         return expit(self.values) if self.values.ndim == 1 else softmax(self.values)
 
     def with_columns(self, classes):

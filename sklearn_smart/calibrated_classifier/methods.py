@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import inspect
+import warnings
 from typing import NamedTuple
 
 import numpy as np
+from scipy.optimize import minimize_scalar
+from scipy.special import logsumexp
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
@@ -193,12 +197,10 @@ def fit_method(method, scores, y, classes, sample_weight=None, unseen=None):
         scores, y = scores[kept], y[kept]
         sample_weight = None if sample_weight is None else sample_weight[kept]
     _set_classes(calibrator, scores.classes)
-    _fit_steps(
-        calibrator,
-        scores.as_input(declared_input(calibrator), offset),
-        y,
-        sample_weight,
-    )
+    named_temperature = isinstance(method, str) and method == "temperature"
+    fit = _fit_named_temperature if named_temperature else _fit_steps
+    wanted = scores.as_input(declared_input(calibrator), offset)
+    fit(calibrator, wanted, y, sample_weight)
     return FittedMethod(calibrator, classes, known, offset)
 
 
@@ -231,3 +233,53 @@ def _fit_steps(calibrator, scores, y, sample_weight):
             _fit_steps(step, scores, y, sample_weight)
             scores = step.transform(scores)
     _fit_steps(last, scores, y, sample_weight)
+
+
+def _fit_named_temperature(calibrator, logits, y, sample_weight):
+    """Fit temperature scaling; where there is no best temperature, scikit-learn's.
+
+    Scores without an error among the calibration samples, or worse than chance, have
+    a log loss without a minimum. The temperature is then that of a bounded search, as
+    in scikit-learn, if it fits as well as the bound that `TemperatureScaling` takes.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        _fit_steps(calibrator, logits, y, sample_weight)
+    if calibrator.converged_:
+        return
+    temperature, loss = _searched_temperature(
+        logits, encode_labels(y, calibrator.classes_), sample_weight
+    )
+    if loss <= calibrator.loss_ + 1e-3:
+        calibrator.temperature_, calibrator.loss_ = temperature, loss
+    warnings.warn(
+        "The log loss of the calibration samples has no minimum in the temperature, "
+        "as no sample is misclassified or the scores are no better than chance; "
+        f"{calibrator.temperature_:.3g} is as good as any beyond it. More calibration "
+        "samples may help.",
+        ConvergenceWarning,
+        stacklevel=4,
+    )
+
+
+def _searched_temperature(logits, index, sample_weight):
+    """Temperature and log loss of a search for ``log(1 / T)`` between -10 and 10."""
+    logits = np.asarray(logits, dtype=np.float64)
+    halved = logits.ndim == 1
+    if halved:
+        logits = np.stack([-logits, logits], axis=1)
+    rows = np.arange(len(logits))
+
+    def log_loss(log_beta):
+        tempered = np.exp(log_beta) * logits
+        losses = logsumexp(tempered, axis=1) - tempered[rows, index]
+        return np.average(losses, weights=sample_weight)
+
+    # Flat to rounding beyond some temperature, where the search stops.
+    found = minimize_scalar(
+        log_loss,
+        bounds=(-10, 10),
+        method="bounded",
+        options={"xatol": 64 * np.finfo(np.float64).eps},
+    )
+    return float(np.exp(-found.x)) / (2 if halved else 1), float(found.fun)
