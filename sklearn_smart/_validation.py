@@ -52,7 +52,11 @@ def check_labels(y, name="y"):
         )
     if values.dtype == object:
         values = _plain_labels(values.ravel(), name)
+    if values.ndim == 0:
+        raise ValueError(f"{name} must be an array of labels. Got {y!r} instead.")
     values = column_or_1d(values)
+    if values.dtype.kind == "f" and np.isnan(values).any():
+        raise ValueError(f"{name} contains NaN: labels must not be missing.")
     with warnings.catch_warnings():
         # More classes than half the samples is normal for a calibration set.
         warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)

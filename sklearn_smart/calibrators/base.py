@@ -171,7 +171,8 @@ class BaseCalibrator(ClassifierMixin, TransformerMixin, BaseEstimator):
         labels : ndarray of shape (n_samples,)
             Entries of ``classes_``.
         """
-        return self.classes_[self.predict_proba(scores).argmax(axis=1)]
+        index = self.predict_proba(scores).argmax(axis=1)
+        return self.classes_[index]
 
     def get_feature_names_out(self, input_features=None):
         """Names of the transformed columns: the class labels as strings.
@@ -273,12 +274,14 @@ class BaseCalibrator(ClassifierMixin, TransformerMixin, BaseEstimator):
 
     def _check_scores(self, scores, reset):
         """Finite floating scores with one column per class, as declared."""
-        if getattr(scores, "ndim", None) == 2 and hasattr(scores, "columns"):
-            named = reset or scores.shape[1] == getattr(self, "n_features_in_", None)
-            if named:
-                validate_data(self, scores, reset=reset, skip_check_array=True)
-        elif reset and hasattr(self, "feature_names_in_"):
+        if reset and hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
+        # Names are compared where the fit or these scores have any.
+        named = hasattr(scores, "columns") or hasattr(self, "feature_names_in_")
+        named = named and getattr(scores, "ndim", None) == 2
+        # Another number of columns is reported with the number of classes.
+        if named and (reset or scores.shape[1] == self.n_features_in_):
+            validate_data(self, scores, reset=reset, skip_check_array=True)
         given = check_array(
             scores,
             dtype=(np.float64, np.float32),
