@@ -1,0 +1,87 @@
+"""What every calibrator is checked with: one list of instances, and score problems.
+
+To check a new calibrator, add an instance to ``CALIBRATOR_INSTANCES``: every test that
+asks for the fixture ``calibrator`` runs over the list. What a method does not promise
+by its nature is said by the functions below the list, and nowhere else.
+"""
+
+import re
+
+import numpy as np
+from sklearn.base import clone
+
+from sklearn_smart.calibrators import (
+    IsotonicCalibrator,
+    SigmoidCalibrator,
+    SMARTCalibrator,
+    TemperatureScaling,
+    Uncalibrated,
+)
+
+CALIBRATOR_INSTANCES = [
+    Uncalibrated(),
+    TemperatureScaling(),
+    SMARTCalibrator(),
+    SMARTCalibrator(alpha=0.3),
+    SMARTCalibrator(alpha=0.1, objective="top_label_log_loss", binning="quantile"),
+    SMARTCalibrator(alpha=0.3, hidden_layer_sizes=(), signal="entropy"),
+    SMARTCalibrator(alpha=1.0, hidden_layer_sizes=(4, 4), objective="brier_score"),
+    SMARTCalibrator.published(max_iter=30, random_state=0),
+    SigmoidCalibrator(),
+    IsotonicCalibrator(),
+]
+
+
+def name_of(calibrator):
+    """Its representation on one line, as the name of a test's parameter."""
+    return re.sub(r"\s+", "", repr(calibrator))
+
+
+def is_one_vs_rest(calibrator):
+    """Whether columns are mapped one by one, whatever stands in the others."""
+    return isinstance(calibrator, (SigmoidCalibrator, IsotonicCalibrator))
+
+
+def ignores_scale(calibrator):
+    """Whether multiplying all scores by a constant changes no probability."""
+    measures_in_logits = isinstance(calibrator, SMARTCalibrator) and (
+        not calibrator.relative
+    )
+    # scikit-learn's isotonic regression joins scores that differ by less than the
+    # resolution of their dtype, whatever their scale.
+    joins_close_scores = isinstance(calibrator, IsotonicCalibrator)
+    as_they_are = isinstance(calibrator, Uncalibrated)
+    return not (measures_in_logits or joins_close_scores or as_they_are)
+
+
+def tolerance(calibrator):
+    """How far rounding of the scores may move a probability, in float64.
+
+    A network of rectified units has a kink wherever a hinge meets a sample, and a
+    solver that ends at one ends elsewhere when the last digit changes.
+    """
+    has_hinges = isinstance(calibrator, SMARTCalibrator) and (
+        calibrator.hidden_layer_sizes and calibrator.solver == "lbfgs"
+    )
+    return 0.1 if has_hinges else 1e-6
+
+
+def make_scores(n=120, n_classes=3, seed=0, dtype=np.float64, scale=3.0):
+    """Over-confident logits, and labels of which each class has some."""
+    rng = np.random.default_rng(seed)
+    y = rng.permutation(np.arange(n) % n_classes)
+    scores = rng.normal(size=(n, n_classes))
+    scores[np.arange(n), y] += 1.0
+    return (scale * scores).astype(dtype), y
+
+
+def fitted(calibrator, scores, y, sample_weight=None, **parameters):
+    """A fitted clone with some parameters changed."""
+    calibrator = clone(calibrator).set_params(**parameters)
+    return calibrator.fit(scores, y, sample_weight=sample_weight)
+
+
+def refit_proba(calibrator, scores, y, sample_weight=None, at=None, **parameters):
+    """Probabilities of a fitted clone, of the same scores or of those in ``at``."""
+    calibrator = fitted(calibrator, scores, y, sample_weight, **parameters)
+    return calibrator.predict_proba(scores if at is None else at)
