@@ -1,6 +1,7 @@
 """Calibrated probabilities for scikit-learn classifiers."""
 
 from . import metrics
+from .brier_weighted import BrierWeightedClassifier
 from .calibrated_classifier import CalibratedClassifierCV
 from .calibrators import (
     BaseCalibrator,
@@ -15,6 +16,7 @@ from .display import ReliabilityDisplay, TemperatureDisplay
 
 __all__ = [
     "BaseCalibrator",
+    "BrierWeightedClassifier",
     "CalibratedClassifierCV",
     "CalibrationComparison",
     "IsotonicCalibrator",

@@ -1,15 +1,23 @@
-"""Minimisers of any callable ``fun(parameters) -> (value, gradient)``."""
+"""Minimisers of a value with a gradient, and a root-finder for fields without one.
+
+A minimiser takes any callable ``fun(parameters) -> (value, gradient)``, the root-finder
+any ``fun(parameters) -> point`` with the attributes of `Linearised`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import optimize
+from scipy import linalg, optimize
 
 ValueAndGradient = Callable[[NDArray], tuple[float, NDArray]]
+
+# Krylov directions kept in one linear solve, and the loosest and tightest of them.
+_KRYLOV_SIZE, _LOOSEST, _TIGHTEST = 40, 0.3, 1e-3
 
 
 @dataclass(frozen=True)
@@ -24,24 +32,39 @@ class Solution:
 
 
 def lbfgs(
-    fun: ValueAndGradient, start: NDArray, *, max_iter: int, tol: float
+    fun: ValueAndGradient,
+    start: NDArray,
+    *,
+    max_iter: int,
+    tol: float,
+    stop: Callable[[NDArray], bool] | None = None,
 ) -> Solution:
     """Limited-memory BFGS; stops at a relative decrease below ``tol``.
 
     A line search that finds no decrease also ends it: at a kink of a ReLU network, or
     where rounding hides any further descent, there is nothing more to gain. That counts
-    as convergence, exhausting ``max_iter`` does not.
+    as convergence, exhausting ``max_iter`` does not. ``stop`` is asked after each step
+    whether the parameters will do.
     """
+
+    def callback(x: NDArray) -> None:
+        if stop is not None and stop(x):
+            raise StopIteration
+
     result = optimize.minimize(
         fun,
         start,
         jac=True,
         method="L-BFGS-B",
+        callback=callback,
         options={
             "maxiter": max_iter,
             "maxfun": 20 * max_iter,
             "ftol": tol,
             "gtol": 1e-3 * tol,
+            # More pairs than there are parameters in the usual network: the curvature
+            # is then learned whole, in about half the steps of the default 10.
+            "maxcor": 50,
         },
     )
     return Solution(
@@ -51,6 +74,50 @@ def lbfgs(
         converged=result.status != 1,
         message=str(result.message),
     )
+
+
+@dataclass
+class AdamStep:
+    """Adam (Kingma and Ba, arXiv 1412.6980): a step of the parameters in place."""
+
+    learning_rate: float
+    betas: tuple[float, float] = (0.9, 0.999)
+    epsilon: float = 1e-8
+    n_steps: int = 0
+    mean: NDArray | None = None
+    square: NDArray | None = None
+
+    def __call__(self, x: NDArray, gradient: NDArray) -> None:
+        if self.mean is None or self.square is None:
+            self.mean, self.square = np.zeros_like(x), np.zeros_like(x)
+        self.n_steps += 1
+        self.mean += (1 - self.betas[0]) * (gradient - self.mean)
+        change = gradient * gradient
+        change -= self.square
+        change *= 1 - self.betas[1]
+        self.square += change
+        scale = np.sqrt(self.square, out=change)
+        scale /= np.sqrt(1 - self.betas[1] ** self.n_steps)
+        scale += self.epsilon
+        np.divide(self.mean, scale, out=scale)
+        scale *= self.learning_rate / (1 - self.betas[0] ** self.n_steps)
+        x -= scale
+
+
+@dataclass
+class MomentumStep:
+    """Gradient descent with momentum: a step of the parameters in place."""
+
+    learning_rate: float
+    momentum: float = 0.9
+    velocity: NDArray | None = None
+
+    def __call__(self, x: NDArray, gradient: NDArray) -> None:
+        if self.velocity is None:
+            self.velocity = np.zeros_like(x)
+        self.velocity *= self.momentum
+        self.velocity += gradient
+        x -= self.learning_rate * self.velocity
 
 
 def adam(
@@ -64,14 +131,14 @@ def adam(
     betas: tuple[float, float] = (0.9, 0.999),
     epsilon: float = 1e-8,
 ) -> Solution:
-    """Full-batch Adam (Kingma and Ba, arXiv 1412.6980) with the best value kept.
+    """Full-batch Adam with the best value kept.
 
     With ``n_iter_no_change`` it stops once the best value has not improved by more
     than ``tol`` for so many steps; without, it takes ``max_iter`` steps and that is its
     criterion.
     """
     x = np.array(start, dtype=np.float64)
-    mean, square = np.zeros_like(x), np.zeros_like(x)
+    take = AdamStep(learning_rate, betas, epsilon)
     best_value, best = np.inf, x.copy()
     reference, since = np.inf, 0
     step = 0
@@ -85,13 +152,169 @@ def adam(
             since += 1
         if n_iter_no_change is not None and since >= n_iter_no_change:
             return Solution(best, best_value, step, True, "loss stopped improving")
-        mean += (1 - betas[0]) * (gradient - mean)
-        square += (1 - betas[1]) * (gradient**2 - square)
-        scale = np.sqrt(square / (1 - betas[1] ** step)) + epsilon
-        x = x - learning_rate / (1 - betas[0] ** step) * mean / scale
+        take(x, gradient)
     return Solution(
         best, best_value, step, n_iter_no_change is None, "max_iter steps taken"
     )
+
+
+def descend_epoch(
+    fun: Callable[[NDArray, NDArray], tuple[float, NDArray]],
+    x: NDArray,
+    order: NDArray,
+    *,
+    batch_size: int,
+    step: AdamStep | MomentumStep | None,
+    max_norm: float | None = None,
+) -> tuple[float, NDArray]:
+    """One pass over the rows in the given order, stepping ``x`` after each batch.
+
+    ``fun(x, rows)`` gives the mean over a batch of the value and of the gradient, whose
+    norm is clipped at ``max_norm`` for the step. Returns the means over the pass; with
+    ``step=None`` ``x`` stays, and they are those of all rows.
+    """
+    total, mean = 0.0, np.zeros(len(x))
+    for start in range(0, len(order), batch_size):
+        rows = order[start : start + batch_size]
+        value, gradient = fun(x, rows)
+        share = len(rows) / len(order)
+        total += share * value
+        mean += share * gradient
+        if step is None:
+            continue
+        if max_norm is not None:
+            norm = float(np.linalg.norm(gradient))
+            if norm > max_norm:
+                gradient *= max_norm / norm
+        step(x, gradient)
+    return total, mean
+
+
+class Linearised(Protocol):
+    """A field at a point: its value, its derivative, and the units to measure it in.
+
+    ``whiten`` is linear, near to a root of the inverse of the derivative, and
+    ``unwhiten`` its transpose.
+    """
+
+    value: NDArray
+
+    def derivative(self, direction: NDArray) -> NDArray: ...
+
+    def whiten(self, value: NDArray) -> NDArray: ...
+
+    def unwhiten(self, direction: NDArray) -> NDArray: ...
+
+
+@dataclass(frozen=True)
+class Root:
+    """Where a root-finder ended; ``residuals`` are ``max |value|`` step by step."""
+
+    parameters: NDArray
+    residuals: list[float]
+    converged: bool
+    message: str
+
+    @property
+    def residual(self) -> float:
+        return self.residuals[-1]
+
+    @property
+    def n_iter(self) -> int:
+        return len(self.residuals) - 1
+
+
+def find_root(
+    fun: Callable[[NDArray], Linearised],
+    start: NDArray,
+    *,
+    tol: float,
+    max_iter: int,
+    callback: Callable[[int, float], None] | None = None,
+) -> Root:
+    """Zero of a field by Newton-Krylov with a line search on ``||whiten(value)||``.
+
+    The derivative need not be symmetric: each step solves it by GMRES in the whitened
+    units, as exactly as the residual deserves (Eisenstat and Walker, choice 2), so that
+    the norm falls along the step whatever the field is. Converged where
+    ``max |value| <= tol``. Deterministic. ``callback`` gets the number of the step and
+    the residual.
+    """
+    x = np.array(start, dtype=np.float64)
+    point, exactness = fun(x), _LOOSEST
+    residuals = [_largest(point.value)]
+    for step in range(1, max_iter + 1):
+        if residuals[-1] <= tol:
+            return Root(x, residuals, True, "residual below tol")
+        whitened = point.whiten(point.value)
+        norm = float(np.linalg.norm(whitened))
+        direction = _gmres(point, whitened, norm, exactness)
+        length, accepted = 1.0, False
+        while length > 1e-6 and not accepted:
+            trial_x = x + length * direction
+            trial = fun(trial_x)
+            trial_norm = float(np.linalg.norm(point.whiten(trial.value)))
+            accepted = trial_norm <= (1 - 1e-4 * length) * norm
+            length *= 0.5
+        if not accepted:
+            return Root(x, residuals, False, "no step lowers the residual")
+        exactness = float(np.clip(0.9 * (trial_norm / norm) ** 2, _TIGHTEST, _LOOSEST))
+        x, point = trial_x, trial
+        residuals.append(_largest(point.value))
+        if callback is not None:
+            callback(step, residuals[-1])
+    converged = residuals[-1] <= tol
+    return Root(x, residuals, converged, f"{max_iter} steps taken")
+
+
+def _largest(values: NDArray) -> float:
+    return float(np.abs(values).max())
+
+
+def _gmres(
+    point: Linearised, whitened: NDArray, norm: float, exactness: float
+) -> NDArray:
+    """A direction that leaves ``exactness`` of the norm of the linearised field.
+
+    Ends at the best direction found where the Krylov space is exhausted.
+    """
+    size = min(_KRYLOV_SIZE, whitened.size)
+    basis = np.empty((size + 1, whitened.size))
+    basis[0] = whitened / -norm
+    triangle = np.zeros((size + 1, size))
+    rotations: list[tuple[float, float]] = []
+    right = np.zeros(size + 1)
+    right[0] = norm
+    k = 0
+    for k in range(1, size + 1):
+        image = point.whiten(point.derivative(point.unwhiten(basis[k - 1])))
+        scale = float(np.linalg.norm(image))
+        column = triangle[:, k - 1]
+        for _ in range(2):  # once more, for what rounding left
+            overlap = basis[:k] @ image
+            image -= overlap @ basis[:k]
+            column[:k] += overlap
+        rest = float(np.linalg.norm(image))
+        for i, (c, s) in enumerate(rotations):
+            column[i : i + 2] = (
+                c * column[i] + s * column[i + 1],
+                c * column[i + 1] - s * column[i],
+            )
+        radius = float(np.hypot(column[k - 1], rest))
+        if radius <= 1e-14 * scale:
+            k -= 1  # the derivative is singular along the newest direction
+            break
+        c, s = column[k - 1] / radius, rest / radius
+        rotations.append((c, s))
+        column[k - 1] = radius
+        right[k], right[k - 1] = -s * right[k - 1], c * right[k - 1]
+        if abs(right[k]) <= exactness * norm or rest <= 1e-14 * scale:
+            break
+        basis[k] = image / rest
+    if k == 0:
+        return point.unwhiten(basis[0])
+    weights = linalg.solve_triangular(triangle[:k, :k], right[:k], check_finite=False)
+    return point.unwhiten(weights @ basis[:k])
 
 
 def convex_root(
