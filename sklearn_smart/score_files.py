@@ -146,12 +146,17 @@ class _Found:
 
 
 def _read_npz(path, scores, labels, classes, with_labels):
-    try:
-        with np.load(path, allow_pickle=False) as archive:
+    # The file is opened here, since numpy does not close one that it cannot read.
+    with open(path, "rb") as file:
+        try:
+            archive = np.load(file, allow_pickle=False)
+        except (ValueError, EOFError, zipfile.BadZipFile):
+            archive = None
+        if not hasattr(archive, "files"):
+            raise ValueError(f"{path}: not a readable .npz file.")
+        with archive:
             arrays = _Archive(path, archive)
             return _pick(arrays, scores, labels, classes, with_labels)
-    except (zipfile.BadZipFile, EOFError, AttributeError, TypeError) as error:
-        raise ValueError(f"{path}: not a readable .npz file ({error}).") from error
 
 
 class _Archive:
@@ -219,10 +224,7 @@ def _label_key(arrays, scores):
 
 
 def _read_npy(path, scores, labels, classes, with_labels):
-    try:
-        values = np.load(path, allow_pickle=False)
-    except (ValueError, EOFError) as error:
-        raise ValueError(f"{path}: not a readable .npy file ({error}).") from error
+    values = _load_npy(path)
     if with_labels and labels is None:
         raise ValueError(
             f"{path}: a .npy file holds scores alone. Give the file of the labels: "
@@ -234,6 +236,17 @@ def _read_npy(path, scores, labels, classes, with_labels):
     if classes is not None:
         found.classes = _split_labels(classes)
     return found
+
+
+def _load_npy(path):
+    with open(path, "rb") as file:
+        try:
+            values = np.load(file, allow_pickle=False)
+        except (ValueError, EOFError, zipfile.BadZipFile):
+            values = None
+    if not isinstance(values, np.ndarray):
+        raise ValueError(f"{path}: not a readable .npy file of numbers or texts.")
+    return values
 
 
 def _read_csv(path, scores, labels, classes, with_labels):
@@ -320,10 +333,7 @@ def _read_label_file(path):
     if not path.is_file():
         raise FileNotFoundError(f"{path}: there is no such file (of labels).")
     if path.suffix.lower() == ".npy":
-        try:
-            return np.load(path, allow_pickle=False)
-        except (ValueError, EOFError) as error:
-            raise ValueError(f"{path}: not a readable .npy file ({error}).") from error
+        return _load_npy(path)
     if path.suffix.lower() not in (".csv", ".txt"):
         raise ValueError(
             f"{path}: files of labels are .npy, .csv or .txt, not {path.suffix!r}."

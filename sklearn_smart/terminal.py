@@ -130,12 +130,12 @@ def _width(cells):
 
 
 def _rich_table(cells):
-    from rich import box
     from rich.table import Table
     from rich.text import Text
 
     header, rows = cells
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    # No lines: the table is as wide as the plain one.
+    table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False)
     for position, title in enumerate(header):
         table.add_column(
             wrapped(title),

@@ -282,6 +282,10 @@ class BaseCalibrator(ClassifierMixin, TransformerMixin, BaseEstimator):
         # Another number of columns is reported with the number of classes.
         if named and (reset or scores.shape[1] == self.n_features_in_):
             validate_data(self, scores, reset=reset, skip_check_array=True)
+        foreign = not isinstance(getattr(scores, "dtype", None), np.dtype)
+        if foreign and hasattr(scores, "__array__") and not hasattr(scores, "iloc"):
+            # A tensor: its float32 is not NumPy's and would become float64.
+            scores = np.asarray(scores)
         given = check_array(
             scores,
             dtype=(np.float64, np.float32),

@@ -312,7 +312,9 @@ def _score_rows(scores, y, sample_weight, groups, kind, classes):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         checked = Uncalibrated(input=kind, classes=classes).fit(scores, y, weight)
-    values = check_array(scores, dtype=(np.float64, np.float32), ensure_2d=False)
+    values = check_array(
+        np.asarray(scores), dtype=(np.float64, np.float32), ensure_2d=False
+    )
     values = values.reshape(len(values), -1)
     if values.shape[1] == 1:
         values = values[:, 0] if kind == "logits" else np.hstack([1 - values, values])

@@ -396,18 +396,19 @@ class CalibrationComparison:
         """
         level = f"{100 * self.confidence_level:g} %"
         train, calibration, test = np.mean(self._sizes, axis=0).round().astype(int)
-        who = "Each fold" if len(self.values) > 1 else "It"
         if train:
             learned = f"the estimator on {train} and the calibrators on {calibration}"
         else:
             learned = f"the calibrators on {calibration}"
         if len(self.values) > 1:
+            who = "Each fold"
             spread = (
                 f"Means over {len(self.values)} folds ± their standard error by Nadeau "
                 "and Bengio's correction."
             )
         else:
-            spread = "One split; ± the standard error over test rows, by jackknife."
+            who = "The only split"
+            spread = "± is the standard error over test rows, by jackknife."
         return [
             f"{who} fits {learned} rows and tests on {test} others. {spread}",
             f"* best; = tied with the best: the {level} interval of the paired "

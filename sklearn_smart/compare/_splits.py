@@ -161,15 +161,16 @@ def check_class_counts(y, cv):
     if not isinstance(cv, numbers.Integral):
         return
     labels, counts = np.unique(y, return_counts=True)
-    if len(labels) < 2:
+    names = labels.tolist()
+    if len(names) < 2:
         raise ValueError(
-            f"y holds one class only, {labels[0]!r}; calibration needs at least two."
+            f"y holds one class only, {names[0]!r}; calibration needs at least two."
         )
     needed = max(3, cv)
-    rare = counts < needed
-    if rare.any():
+    rarest = counts.argmin()
+    if counts[rarest] < needed:
         raise ValueError(
-            f"class {labels[rare][0]!r} has {counts[rare][0]} samples, but cv={cv} "
-            f"needs at least {needed} of each class. Use fewer folds, or merge or "
-            "leave out rare classes."
+            f"class {names[rarest]!r} has {counts[rarest]} samples, but cv={cv} needs "
+            f"at least {needed} of each class. Use fewer folds, or merge or leave out "
+            "rare classes."
         )
