@@ -23,7 +23,15 @@ NOT_ASKED_OF = {
     # Results list as attributes what the library made them of.
     "record": {"PR01"},
 }
-RECORDS = {"CalibrationComparison"}
+
+
+def is_record(public):
+    """Return whether a class holds results: users read it and do not make one."""
+    return (
+        dataclasses.is_dataclass(public)
+        or (inspect.isclass(public) and issubclass(public, tuple))
+        or public is sklearn_smart.CalibrationComparison
+    )
 
 
 def public_names():
@@ -35,7 +43,7 @@ def public_names():
             full_name = f"{module.__name__}.{name}"
             if inspect.ismodule(public):
                 modules.append(public)
-            elif dataclasses.is_dataclass(public) or name in RECORDS:
+            elif is_record(public):
                 yield full_name, "record"
             elif callable(public):
                 yield full_name, "callable"
