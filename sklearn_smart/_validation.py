@@ -55,8 +55,9 @@ def check_labels(y, name="y"):
     if values.ndim == 0:
         raise ValueError(f"{name} must be an array of labels. Got {y!r} instead.")
     values = column_or_1d(values)
-    if values.dtype.kind == "f" and np.isnan(values).any():
-        raise ValueError(f"{name} contains NaN: labels must not be missing.")
+    if values.dtype.kind == "f" and not np.isfinite(values).all():
+        what = "NaN" if np.isnan(values).any() else "infinity"
+        raise ValueError(f"{name} contains {what}: labels must not be missing.")
     with warnings.catch_warnings():
         # More classes than half the samples is normal for a calibration set.
         warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)

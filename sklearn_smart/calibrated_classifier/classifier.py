@@ -404,7 +404,8 @@ class CalibratedClassifierCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
                 "CalibratedClassifierCV requires y to be passed, but the target y is "
                 "None."
             )
-        if np.ndim(y) == 2 and np.shape(y)[1] == 1:
+        shape = np.asarray(y).shape
+        if len(shape) == 2 and shape[1] == 1:
             warnings.warn(
                 "A column-vector y was passed when a 1d array was expected. Pass a y "
                 "of shape (n_samples,), for example with ravel().",
