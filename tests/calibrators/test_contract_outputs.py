@@ -58,11 +58,10 @@ def test_predict_is_the_first_class_of_largest_probability(calibrator, dtype):
         assert_array_equal(calibrator.transform(scores).argmax(axis=1), at)
 
 
+@pytest.mark.holds_for(lambda calibrator: calibrator.preserves_prediction)
 @pytest.mark.parametrize("declared", ["logits", "probabilities"])
 @pytest.mark.parametrize("dtype", SINGLE_PRECISION)
 def test_predicted_class_survives_rounding(calibrator, dtype, declared):
-    if not calibrator.preserves_prediction:
-        pytest.skip("may change the predicted class by its nature")
     rng = np.random.default_rng(0)
     if declared == "logits":
         # High temperatures and tiny margins.

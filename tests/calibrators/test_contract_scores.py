@@ -3,7 +3,6 @@
 import warnings
 
 import numpy as np
-import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
@@ -24,6 +23,11 @@ Y_BINARY = make_scores(n_classes=2)[1]
 Z4, Y4 = np.array([[6.0, 0.0]] * 4), np.array([0, 0, 0, 1])
 
 METHODS = ("predict", "predict_proba", "predict_log_proba", "transform")
+
+
+def as_frame(scores, **options):
+    pandas = pytest.importorskip("pandas", reason="needs the 'pandas' extra")
+    return pandas.DataFrame(scores, **options)
 
 
 def assert_distribution(probabilities, n, n_classes):
@@ -58,9 +62,9 @@ def test_forms_of_binary_probabilities_agree(calibrator):
         assert_allclose(got, expected, atol=tolerance(calibrator))
 
 
+# The others map the numbers as they are given.
+@pytest.mark.holds_for(lambda calibrator: not is_one_vs_rest(calibrator))
 def test_probabilities_are_their_logarithms(calibrator):
-    if is_one_vs_rest(calibrator):
-        pytest.skip("a curve of the numbers as they are given")
     p = softmax(SCORES, axis=1)
     by_probability = refit_proba(calibrator, p, Y, input="probabilities")
     by_logarithm = refit_proba(calibrator, np.log(p), Y)
@@ -70,7 +74,7 @@ def test_probabilities_are_their_logarithms(calibrator):
 @pytest.mark.parametrize(
     "convert",
     [
-        pd.DataFrame,
+        as_frame,
         np.asfortranarray,
         lambda a: np.repeat(a, 2, axis=0)[::2],
         lambda a: np.repeat(a, 2, axis=1)[:, ::2],
@@ -219,12 +223,12 @@ def test_scores_without_any_error(calibrator):
     assert np.isfinite(calibrator.transform(1e6 * SCORES)).all()
 
 
+# The others measure in logits by their definition.
+@pytest.mark.holds_for(ignores_scale)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e3, 1e6, 1e12])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_scale_of_scores_does_not_matter(calibrator, scale, dtype):
-    if not ignores_scale(calibrator):
-        pytest.skip("measures in logits by its definition")
     atol = max(tolerance(calibrator), 0 if dtype == np.float64 else 5e-4)
     for scores, y in ((Z4, Y4), (SCORES, Y)):
         expected = refit_proba(calibrator, scores.astype(dtype), y)
@@ -247,11 +251,11 @@ def test_scores_near_the_limits_of_the_dtype(calibrator, scale, dtype):
         assert_allclose(probabilities, expected, atol=atol)
 
 
+# The others map the columns one by one.
+@pytest.mark.holds_for(lambda calibrator: not is_one_vs_rest(calibrator))
 @pytest.mark.parametrize("shift", [1e4, -1e4])
 @pytest.mark.parametrize("scale", [1.0, 1e3])
 def test_shift_of_rows_does_not_matter(calibrator, shift, scale):
-    if is_one_vs_rest(calibrator):
-        pytest.skip("columns are mapped one by one")
     each = shift * np.linspace(-1, 1, len(Y))[:, None]
     expected = refit_proba(calibrator, scale * SCORES, Y)
     for constant in (shift, each):
@@ -395,7 +399,7 @@ def test_rows_on_the_simplex_under_logits_warn(calibrator):
 
 
 def test_names_of_columns(calibrator):
-    frame = pd.DataFrame(SCORES, columns=["a", "b", "c"])
+    frame = as_frame(SCORES, columns=["a", "b", "c"])
     calibrator.fit(frame, Y)
     assert_array_equal(calibrator.feature_names_in_, ["a", "b", "c"])
     calibrator.predict_proba(frame)
