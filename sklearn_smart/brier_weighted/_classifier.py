@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state, column_or_1d
+from sklearn.utils import assert_all_finite, check_random_state, column_or_1d
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -452,7 +452,8 @@ default="brier"
         labels : ndarray of shape (n_samples,)
             Entries of ``classes_``.
         """
-        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+        index = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[index]
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -500,8 +501,11 @@ default="brier"
         X = validate_data(
             self, X, accept_sparse="csr", dtype=(np.float64, np.float32), reset=reset
         )
-        if np.ndim(y) == 2 and np.shape(y)[1] == 1:
+        given = np.asarray(y)
+        if given.ndim == 2 and given.shape[1] == 1:
             y = column_or_1d(y, warn=True)
+        if given.dtype.kind == "f":
+            assert_all_finite(given, input_name="y")
         y = check_labels(y)
         if len(y) != X.shape[0]:
             raise ValueError(

@@ -84,15 +84,18 @@ class ScoreTraining(TrainingSettings):
         self._stopped_early = stopped_early
 
     def _descent(self, X, index, weight, start, random_state):
-        """Mini-batch descent on these samples, from the start or a new network."""
+        """Mini-batch descent on these samples, from the start or a new network.
+
+        Weights of mean 1 make the steps independent of their unit.
+        """
         model = NetworkScores(X, self._hidden(), len(self.classes_))
         start = self._network_start(model, start, random_state)
         objective = BatchObjective(
             model,
             self._term(),
             index,
-            weight.astype(X.dtype),
-            self._strength() / len(index),
+            (weight / weight.mean()).astype(X.dtype),
+            self._strength() / weight.sum(),
             fit_intercept=bool(self._hidden()) or bool(self.fit_intercept),
         )
         rate = self.learning_rate_init
@@ -128,8 +131,6 @@ class ScoreTraining(TrainingSettings):
 
     def _fit_stochastic(self, X, index, weight, start):
         random_state = check_random_state(self.random_state)
-        # Weights of mean 1: the steps do not depend on their unit.
-        weight = weight / weight.mean()
         held_out = None
         if self.early_stopping:
             X, index, weight, held_out = self._hold_out(X, index, weight, random_state)
