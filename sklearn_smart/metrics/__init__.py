@@ -6,8 +6,15 @@ all of them; the scorers of :func:`get_scorer` are negated for ``scoring=``.
 """
 
 from ._brier_decomposition import BrierDecomposition, brier_decomposition
+from ._calibrated_null import CalibratedNull, calibrated_null
 from ._confidence_gap import confidence_accuracy_gap
 from ._expected_calibration_error import expected_calibration_error
+from ._intervals import (
+    Interval,
+    PairedDifference,
+    bootstrap_interval,
+    paired_difference,
+)
 from ._kde_calibration_error import kde_calibration_error
 from ._proper_scores import brier_score, log_loss
 from ._reliability_table import ReliabilityTable, reliability_table
@@ -21,17 +28,23 @@ from ._sweep_calibration_error import sweep_calibration_error
 __all__ = [
     "SCORERS",
     "BrierDecomposition",
+    "CalibratedNull",
     "CalibrationScorer",
+    "Interval",
+    "PairedDifference",
     "ReliabilityTable",
     "ScoreParts",
     "SpiegelhalterResult",
+    "bootstrap_interval",
     "brier_decomposition",
     "brier_score",
+    "calibrated_null",
     "confidence_accuracy_gap",
     "expected_calibration_error",
     "get_scorer",
     "kde_calibration_error",
     "log_loss",
+    "paired_difference",
     "reliability_table",
     "score_parts",
     "smooth_calibration_error",

@@ -1,4 +1,9 @@
-"""Scorers: metrics in the form that ``scoring=`` takes, greater is better."""
+"""Scorers: metrics in the form that ``scoring=`` takes, greater is better.
+
+A calibrator that is chosen by a binned error is best judged by another metric: choosing
+the bins of a calibrator by an error with the same bins rewards errors that the bins
+hide. Proper scores, and the smooth calibration error, have no bins.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +13,8 @@ from inspect import signature
 import numpy as np
 from sklearn.utils.metadata_routing import MetadataRequest
 
-from ._expected_calibration_error import expected_calibration_error
+from ._catalogue import METRICS
 from ._inputs import align_labels, drop_zero_weight
-from ._proper_scores import brier_score, log_loss
 
 # What a scorer itself hands to the metric.
 _OWN = ("y_true", "y_prob", "labels", "sample_weight")
@@ -162,11 +166,34 @@ def _code(pos_label, classes):
     return at[0]
 
 
+def _absolute_gap(
+    y_true, y_prob, *, kind="top_label", pos_label=None, labels=None, sample_weight=None
+):
+    """Distance of mean confidence and accuracy: the gap without its sign."""
+    gap = METRICS["confidence_accuracy_gap"].function(
+        y_true,
+        y_prob,
+        kind=kind,
+        pos_label=pos_label,
+        labels=labels,
+        sample_weight=sample_weight,
+    )
+    return abs(gap)
+
+
+#: Scorers by name. :func:`get_scorer` returns copies, with options.
 SCORERS = {
-    "neg_brier_score": CalibrationScorer(brier_score, -1),
-    "neg_expected_calibration_error": CalibrationScorer(expected_calibration_error, -1),
-    "neg_log_loss": CalibrationScorer(log_loss, -1),
+    f"neg_{name}": CalibrationScorer(metric.function, -1)
+    for name, metric in METRICS.items()
+    if not metric.signed
 }
+SCORERS["neg_absolute_confidence_accuracy_gap"] = CalibrationScorer(_absolute_gap, -1)
+SCORERS["neg_debiased_calibration_error"] = CalibrationScorer(
+    METRICS["expected_calibration_error"].function, -1, {"norm": "l2", "debias": True}
+)
+SCORERS["neg_charbonnier_soft_calibration_error"] = CalibrationScorer(
+    METRICS["soft_calibration_error"].function, -1, {"smoothing": 1e-3}
+)
 
 
 def get_scorer(name, **options):
