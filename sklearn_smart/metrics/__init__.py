@@ -18,6 +18,7 @@ from ._intervals import (
 from ._kde_calibration_error import kde_calibration_error
 from ._proper_scores import brier_score, log_loss
 from ._reliability_table import ReliabilityTable, reliability_table
+from ._report import CalibrationReport, calibration_report
 from ._score_parts import ScoreParts, score_parts
 from ._scorers import SCORERS, CalibrationScorer, get_scorer
 from ._smooth_calibration_error import smooth_calibration_error
@@ -29,6 +30,7 @@ __all__ = [
     "SCORERS",
     "BrierDecomposition",
     "CalibratedNull",
+    "CalibrationReport",
     "CalibrationScorer",
     "Interval",
     "PairedDifference",
@@ -39,6 +41,7 @@ __all__ = [
     "brier_decomposition",
     "brier_score",
     "calibrated_null",
+    "calibration_report",
     "confidence_accuracy_gap",
     "expected_calibration_error",
     "get_scorer",

@@ -82,6 +82,11 @@ def spiegelhalter_test(y_true, y_prob, *, labels=None, sample_weight=None):
     prediction = check_prediction(
         y_true, y_prob, labels=labels, sample_weight=sample_weight
     )
+    return spiegelhalter_of(prediction)
+
+
+def spiegelhalter_of(prediction):
+    """:class:`SpiegelhalterResult` of a checked prediction."""
     square, cube = _power_sums(prediction)
     weight = prediction.sample_weight
     weight = np.ones(prediction.n_samples) if weight is None else weight

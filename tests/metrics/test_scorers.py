@@ -84,7 +84,8 @@ def test_a_model_of_one_class():
     model = DummyClassifier().fit(X[:5], NAMES[Y][:5])
     for name in SCORERS:
         assert get_scorer(name)(model, X[:5], NAMES[Y][:5]) == pytest.approx(
-            0, abs=2e-3  # kernels and smoothing keep a little
+            0,
+            abs=2e-3,  # kernels and smoothing keep a little
         )
     ece = get_scorer("neg_expected_calibration_error")
     assert ece(model, X, NAMES[Y]) == pytest.approx(-2 / 3)
