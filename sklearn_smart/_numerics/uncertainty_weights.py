@@ -21,6 +21,7 @@ top-label (TLBS)          gamma                   ``max_k r_k`` if wrong else 1
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -303,3 +304,19 @@ class TopLabelBrierWeight(UncertaintyWeight):
         if self.gamma == 0:
             return [(1.0, 1.0, 0.0)]
         return [(1.0, 1.0, self.gamma)] if n_classes == 2 else None
+
+
+#: Names of the weights, and how each is made of an exponent and a norm.
+WEIGHTS: dict[str, Callable[[float, float], UncertaintyWeight]] = {
+    "brier": lambda gamma, norm: BrierWeight(gamma, norm=norm),
+    "focal": lambda gamma, norm: FocalWeight(gamma),
+    "dual_focal": lambda gamma, norm: DualFocalWeight(gamma),
+    "tlbs": lambda gamma, norm: TopLabelBrierWeight(gamma),
+    "flsd53": lambda gamma, norm: SampleDependentFocalWeight(),
+    "cross_entropy": lambda gamma, norm: CrossEntropyWeight(),
+}
+
+
+def uncertainty_weight(name: str, gamma: float, norm: float) -> UncertaintyWeight:
+    """The weight of this name; some have no use for the exponent or the norm."""
+    return WEIGHTS[name](float(gamma), float(norm))

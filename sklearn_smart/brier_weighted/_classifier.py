@@ -315,10 +315,10 @@ default="brier"
             self._fit_linear(X, index, weight, start)
         if not self.converged_ and not self._stopped_early:
             warnings.warn(
-                f"The {self.solver_} solver stopped after {self.n_iter_} iterations at "
-                f"a residual of {self.residual_:.2e} per sample, above tol="
-                f"{self._tol():g}. Increase max_iter, scale the features, or strengthen "
-                "the penalty by a smaller C.",
+                f"The {self.solver_} solver stopped after {self.n_iter_} iterations "
+                f"at a residual of {self.residual_:.2e} per sample, above tol="
+                f"{self._tol():g}. Increase max_iter, scale the features, or choose a "
+                "smaller C.",
                 ConvergenceWarning,
                 stacklevel=2,
             )

@@ -15,24 +15,9 @@ from .._numerics.losses import (
     brier_score,
     cross_entropy,
 )
-from .._numerics.uncertainty_weights import (
-    BrierWeight,
-    CrossEntropyWeight,
-    DualFocalWeight,
-    FocalWeight,
-    SampleDependentFocalWeight,
-    TopLabelBrierWeight,
-)
+from .._numerics.uncertainty_weights import WEIGHTS, uncertainty_weight
 from .._validation import check_number, check_option
 
-_WEIGHTS = {
-    "brier": lambda gamma, norm: BrierWeight(gamma, norm=norm),
-    "focal": lambda gamma, norm: FocalWeight(gamma),
-    "dual_focal": lambda gamma, norm: DualFocalWeight(gamma),
-    "tlbs": lambda gamma, norm: TopLabelBrierWeight(gamma),
-    "flsd53": lambda gamma, norm: SampleDependentFocalWeight(),
-    "cross_entropy": lambda gamma, norm: CrossEntropyWeight(),
-}
 WITHOUT_EXPONENT = ("flsd53", "cross_entropy")
 _RIVALS = {
     "brier_score": brier_score,
@@ -43,16 +28,11 @@ STOCHASTIC = ("sgd", "adam")
 _SOLVERS = ("auto", "newton", "lbfgs", *STOCHASTIC)
 
 
-def uncertainty_weight(weight, gamma, norm):
-    """The weight of a name, an exponent and a norm."""
-    return _WEIGHTS[weight](float(gamma), float(norm))
-
-
 class TrainingSettings:
     """Reads the parameters of the classifier it is mixed into."""
 
     def _check_parameters(self):
-        check_option(self, "weight", tuple(_WEIGHTS))
+        check_option(self, "weight", tuple(WEIGHTS))
         check_number(self, "gamma", float, 0)
         check_number(self, "norm", float, 1, closed="both")
         check_option(self, "loss", ("weighted", *_RIVALS))

@@ -161,7 +161,7 @@ def test_potential_of_a_certain_miss_grows_as_the_cross_entropy():
     ids=repr,
 )
 def test_field_is_the_gradient_of_the_potential(weight, n_classes):
-    logits, y, one = sample(n_classes)
+    logits, y, _ = sample(n_classes)
     direction, h = np.random.default_rng(1).normal(size=logits.shape), 1e-6
 
     def value(z):

@@ -75,7 +75,7 @@ def test_steps_are_counted_and_reported():
 
 def test_lbfgs_stops_when_told():
     def fun(x):
-        return float(((x - 1) ** 2 @ np.array([1.0, 10.0]))), 2 * (x - 1) * [1.0, 10.0]
+        return float((x - 1) ** 2 @ np.array([1.0, 10.0])), 2 * (x - 1) * [1.0, 10.0]
 
     solution = lbfgs(
         fun, np.zeros(2), max_iter=50, tol=0.0, stop=lambda x: abs(x[0] - 1) < 0.9
