@@ -123,7 +123,8 @@ def compare_calibrators(
     confidence_level : float, default=0.95
         Level of the intervals, in (0, 1).
     n_jobs : int, default=None
-        Folds run in parallel. The result is the same for every number.
+        Folds run in parallel. The result is the same for every number, for which each
+        fold does its linear algebra on one thread.
     random_state : int, RandomState instance or None, default=0
         Makes the splits, and the seed of every ``random_state`` of the estimator and
         the calibrators that is None. None takes a new seed at each call. NumPy's global

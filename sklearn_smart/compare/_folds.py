@@ -123,7 +123,18 @@ def set_random_states(estimator, seed):
 
 
 def run_fold(task, split):
-    """`FoldResult` of one split."""
+    """`FoldResult` of one split, with linear algebra on one thread.
+
+    Sums by several threads are rounded otherwise, and how many a worker gets depends
+    on the number of workers: the result must not.
+    """
+    from threadpoolctl import threadpool_limits  # scikit-learn brings it
+
+    with threadpool_limits(limits=1, user_api="blas"):
+        return _run_fold(task, split)
+
+
+def _run_fold(task, split):
     shape = len(task.methods), len(task.measures)
     n_groups = min(N_GROUPS, len(split.test)) if task.leave_out_groups else 0
     result = FoldResult(
