@@ -78,7 +78,16 @@ class ReliabilityDisplay:
         self.tables = tables
         self.name = name
 
-    def plot(self, ax=None, *, name=None, ref_line=True, histogram=True, **kwargs):
+    def plot(
+        self,
+        ax=None,
+        *,
+        name=None,
+        ref_line=True,
+        histogram=True,
+        band=0.95,
+        **kwargs,
+    ):
         """Draw the diagram.
 
         A second display drawn on the same axes gets the next style, so that several
@@ -98,6 +107,11 @@ class ReliabilityDisplay:
         histogram : bool, default=True
             Whether to draw the samples of each bin in a strip below.
 
+        band : float or None, default=0.95
+            Level of the consistency band: in each bin, the frequencies that true
+            probabilities would show with this probability. Drawn for a single event
+            that is the first on its axes; None draws none.
+
         **kwargs : dict
             Further properties of the lines, as for :func:`matplotlib.pyplot.plot`.
 
@@ -112,6 +126,8 @@ class ReliabilityDisplay:
             If matplotlib is not installed.
         """
         new = ax is None
+        require_matplotlib("ReliabilityDisplay.plot")
+        limits = None if band is None else self.tables[0].consistency_band(band)
         self.ax_ = ax = new_axes("ReliabilityDisplay.plot", ax)
         self.figure_ = ax.figure
         if new:
@@ -133,11 +149,38 @@ class ReliabilityDisplay:
         self.line_ = lines[0] if len(lines) == 1 else lines
         if len(lines) == 1 and drawn == 0:
             _draw_gaps(ax, self.tables[0], lines[0].get_color())
+            if limits is not None:
+                _draw_band(ax, self.tables[0], limits, band)
         _finish(ax, self.tables[0])
         self.histogram_ax_ = None
         if histogram:
             self.histogram_ax_ = _draw_strip(ax, self.tables, lines, dashes)
         return self
+
+    def summary(self):
+        """Return what the diagram shows, as text for those who do not see it.
+
+        Returns
+        -------
+        str
+            A sentence for each event: samples, error, direction, worst bin.
+        """
+        lines = []
+        for table in self.tables:
+            filled = np.flatnonzero(table.weight > 0)
+            gap, share = table.gap[filled], table.weight[filled] / table.weight.sum()
+            worst = filled[np.abs(gap * share).argmax()]
+            mean = float(gap @ share)
+            lines.append(
+                f"{self.name or 'Probabilities'}, {table.event}: "
+                f"{table.weight.sum():g} samples in {len(filled)} bins, expected "
+                f"calibration error {table.expected_calibration_error:.4f}; "
+                f"probabilities are {abs(mean):.4f} too "
+                f"{'high' if mean > 0 else 'low'} on average, and most of the error is "
+                f"at {table.mean_prob[worst]:.3f}, where the frequency is "
+                f"{table.frequency[worst]:.3f}."
+            )
+        return "\n".join(lines)
 
     def _label(self, table, name, position, many):
         """What the legend says of a line: name, event and expected error."""
@@ -165,6 +208,7 @@ class ReliabilityDisplay:
         ax=None,
         ref_line=True,
         histogram=True,
+        band=0.95,
         **kwargs,
     ):
         """Draw the diagram of a fitted classifier on data.
@@ -207,6 +251,11 @@ class ReliabilityDisplay:
 
         histogram : bool, default=True
             Whether to draw the samples of each bin in a strip below.
+
+        band : float or None, default=0.95
+            Level of the consistency band: in each bin, the frequencies that true
+            probabilities would show with this probability. Drawn for a single event
+            that is the first on its axes; None draws none.
 
         **kwargs : dict
             Further properties of the lines, as for :func:`matplotlib.pyplot.plot`.
@@ -255,6 +304,7 @@ class ReliabilityDisplay:
             ax=ax,
             ref_line=ref_line,
             histogram=histogram,
+            band=band,
             **kwargs,
         )
 
@@ -274,6 +324,7 @@ class ReliabilityDisplay:
         ax=None,
         ref_line=True,
         histogram=True,
+        band=0.95,
         **kwargs,
     ):
         """Draw the diagram of predicted probabilities.
@@ -319,6 +370,11 @@ class ReliabilityDisplay:
         histogram : bool, default=True
             Whether to draw the samples of each bin in a strip below.
 
+        band : float or None, default=0.95
+            Level of the consistency band: in each bin, the frequencies that true
+            probabilities would show with this probability. Drawn for a single event
+            that is the first on its axes; None draws none.
+
         **kwargs : dict
             Further properties of the lines, as for :func:`matplotlib.pyplot.plot`.
 
@@ -354,7 +410,9 @@ class ReliabilityDisplay:
             sample_weight=sample_weight,
         )
         display = cls(tables if kind == "class_wise" else [tables], name=name)
-        return display.plot(ax, ref_line=ref_line, histogram=histogram, **kwargs)
+        return display.plot(
+            ax, ref_line=ref_line, histogram=histogram, band=band, **kwargs
+        )
 
 
 def _draw_line(ax, table, style):
@@ -376,6 +434,22 @@ def _draw_gaps(ax, table, colour):
         alpha=0.25,
         linewidth=6,
         zorder=1.5,
+    )
+
+
+def _draw_band(ax, table, limits, level):
+    """Where the points of a calibrated model would lie, bin by bin."""
+    filled = table.weight > 0
+    low, high = (limit[filled] for limit in limits)
+    ax.fill_between(
+        table.mean_prob[filled],
+        low,
+        high,
+        color="0.5",
+        alpha=0.25,
+        linewidth=0,
+        zorder=0.5,
+        label=f"{level:.0%} of calibrated models",
     )
 
 

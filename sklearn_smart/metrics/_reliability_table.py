@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import stats
 
 from ._binned import (
     KINDS,
@@ -50,6 +51,35 @@ class ReliabilityTable:
     def gap(self):
         """Mean probability minus frequency: positive is over-confidence."""
         return self.mean_prob - self.frequency
+
+    def consistency_band(self, confidence_level=0.95):
+        """Frequencies that each bin would show if its probabilities were true.
+
+        The central interval of a binomial count with the bin's weight, rounded, as
+        number of trials and its mean probability. Probabilities that differ within a
+        bin make the true band slightly narrower.
+
+        Parameters
+        ----------
+        confidence_level : float, default=0.95
+            Probability of each bin's interval, in (0, 1).
+
+        Returns
+        -------
+        low, high : ndarray of shape (n_bins,)
+            Limits of the frequency; NaN in an empty bin.
+        """
+        if not 0 < confidence_level < 1:
+            raise ValueError(
+                "The 'confidence_level' parameter must be a float in the range (0, 1). "
+                f"Got {confidence_level!r} instead."
+            )
+        trials = np.maximum(np.rint(self.weight), 1)
+        mean = np.clip(self.mean_prob, 0, 1)
+        tail = (1 - confidence_level) / 2
+        low = stats.binom.ppf(tail, trials, mean) / trials
+        high = stats.binom.ppf(1 - tail, trials, mean) / trials
+        return low, high
 
     @property
     def expected_calibration_error(self):

@@ -2,6 +2,7 @@ import sys
 
 import numpy as np
 import pytest
+from scipy import stats
 from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
@@ -55,6 +56,46 @@ def test_edges_count_as_in_the_metric(dtype):
     assert heights(display) == [1] * 10
 
 
+def test_band(problem):
+    y, prob = problem
+    display = ReliabilityDisplay.from_predictions(y, prob, n_bins=10, band=0.9)
+    table = display.tables[0]
+    low, high = table.consistency_band(0.9)
+    b = int(table.weight.argmax())
+    expected = stats.binom.ppf([0.05, 0.95], table.weight[b], table.mean_prob[b])
+    assert [low[b], high[b]] == pytest.approx(expected / table.weight[b])
+    labels = display.ax_.get_legend_handles_labels()[1]
+    assert "90% of calibrated models" in labels
+    plain = ReliabilityDisplay.from_predictions(y, prob, band=None)
+    assert not any("models" in s for s in plain.ax_.get_legend_handles_labels()[1])
+    before = len(plt.get_fignums())
+    with pytest.raises(ValueError, match="'confidence_level' parameter"):
+        ReliabilityDisplay.from_predictions(y, prob, band=95)
+    assert len(plt.get_fignums()) == before
+
+
+def test_band_covers_calibrated_bins():
+    rng = np.random.default_rng(0)
+    inside = []
+    for _ in range(200):
+        p = rng.random(500)
+        table = reliability_table(rng.random(500) < p, p, kind="positive_class")
+        low, high = table.consistency_band()
+        inside.append((low <= table.frequency) & (table.frequency <= high))
+    assert 0.94 < np.mean(inside) < 0.99
+
+
+def test_summary():
+    display = ReliabilityDisplay.from_predictions(
+        [0, 0, 1, 1], [0.9] * 4, n_bins=10, name="m"
+    )
+    assert display.summary() == (
+        "m, top label: 4 samples in 1 bins, expected calibration error 0.4000; "
+        "probabilities are 0.4000 too high on average, and most of the error is at "
+        "0.900, where the frequency is 0.500."
+    )
+
+
 def test_with_axes_no_figure_is_made(problem):
     y, prob = problem
     figure, ax = plt.subplots()
@@ -70,6 +111,7 @@ def test_with_axes_no_figure_is_made(problem):
     assert [label.split(" (")[0] for label in labels] == [
         "perfectly calibrated",
         "one",
+        "95% of calibrated models",
         "two",
     ]
     one, two = ax.lines[1:]
