@@ -8,7 +8,6 @@ import sys
 import warnings
 
 import numpy as np
-import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import softmax
@@ -32,6 +31,11 @@ from sklearn_smart import (
 )
 from sklearn_smart.calibrators import CALIBRATORS
 from sklearn_smart.metrics import expected_calibration_error, reliability_table
+
+
+def pandas():
+    return pytest.importorskip("pandas", reason="needs the 'pandas' extra")
+
 
 Z4, Y4 = np.array([[6.0, 0.0]] * 4), np.array([0, 0, 0, 1])
 TEMPERED = [TemperatureScaling(), SMARTCalibrator(), SMARTCalibrator(alpha=0.3)]
@@ -265,9 +269,9 @@ def test_7_weight_zero_rows_in_a_frozen_fit(method, ensemble):
         lambda y: np.array([1, 2])[y],
         lambda y: np.array(["no", "yes"])[y],
         lambda y: y.astype(bool),
-        lambda y: pd.Categorical(np.array(["no", "yes"])[y]),
-        lambda y: pd.Series(np.array([1, 2])[y], index=np.arange(len(y)) + 1),
-        lambda y: pd.Series(y, dtype="Int64"),
+        lambda y: pandas().Categorical(np.array(["no", "yes"])[y]),
+        lambda y: pandas().Series(np.array([1, 2])[y], index=np.arange(len(y)) + 1),
+        lambda y: pandas().Series(y, dtype="Int64"),
     ],
     ids=["5,7", "-1,1", "1,2", "words", "bools", "category", "index", "Int64"],
 )

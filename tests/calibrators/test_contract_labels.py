@@ -1,11 +1,13 @@
 """Contract: labels of every kind, and the classes that name the columns."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from .contract import make_scores, refit_proba
+
+# Most containers of labels are of pandas.
+pd = pytest.importorskip("pandas", reason="needs the 'pandas' extra")
 
 SCORES, Y = make_scores()
 BINARY_SCORES, Y_BINARY = make_scores(n_classes=2)

@@ -3,7 +3,6 @@
 from functools import cache
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -113,6 +112,7 @@ def test_columns_are_named_by_the_classes(calibrator):
 
 
 def test_set_output_pandas(calibrator):
+    pd = pytest.importorskip("pandas", reason="needs the 'pandas' extra")
     frame = pd.DataFrame(SCORES, columns=["a", "b", "c"], index=np.arange(len(Y)) + 5)
     calibrator.set_output(transform="pandas").fit(frame, NAMES[Y])
     logits = calibrator.transform(frame)
@@ -127,6 +127,8 @@ def test_set_output_pandas(calibrator):
 @pytest.mark.parametrize("last", CALIBRATOR_INSTANCES, ids=name_of)
 @pytest.mark.parametrize("output", ["default", "pandas"])
 def test_calibrators_compose_in_a_pipeline(calibrator, last, output):
+    if output == "pandas":
+        pytest.importorskip("pandas", reason="needs the 'pandas' extra")
     pipeline = make_pipeline(calibrator, clone(last)).set_output(transform=output)
     pipeline.fit(SCORES, NAMES[Y])
     probabilities = pipeline.predict_proba(SCORES)

@@ -1,7 +1,6 @@
 """Contract: weights are frequencies."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import softmax
@@ -10,6 +9,11 @@ from .contract import fitted, make_scores, refit_proba, tolerance
 
 SCORES, Y = make_scores()
 TIMES = np.random.default_rng(1).integers(1, 4, size=len(Y))
+
+
+def as_series(weights):
+    pandas = pytest.importorskip("pandas", reason="needs the 'pandas' extra")
+    return pandas.Series(weights)
 
 
 @pytest.mark.parametrize("declared", ["logits", "probabilities"])
@@ -61,7 +65,7 @@ def test_a_scalar_stands_for_all(calibrator):
     assert_array_equal(scalar, array)
 
 
-@pytest.mark.parametrize("convert", [list, pd.Series, lambda w: w.astype(np.float32)])
+@pytest.mark.parametrize("convert", [list, as_series, lambda w: w.astype(np.float32)])
 def test_containers_of_weights(calibrator, convert):
     expected = refit_proba(calibrator, SCORES, Y, TIMES)
     assert_array_equal(refit_proba(calibrator, SCORES, Y, convert(TIMES)), expected)
