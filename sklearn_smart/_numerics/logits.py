@@ -70,12 +70,9 @@ def _tempered_gaps(
     """Fill ``out`` with ``(z - max z) / T`` block by block, yielding each block."""
     for rows in row_blocks(*logits.shape):
         block, gaps = logits[rows], out[rows]
-        if callable(temperature):
-            divisor = temperature(block)
-        elif np.ndim(temperature):
-            divisor = temperature[rows]  # type: ignore[index]
-        else:
-            divisor = temperature
+        divisor = temperature(block) if callable(temperature) else temperature
+        if isinstance(temperature, np.ndarray):
+            divisor = temperature[rows]
         beta = np.asarray(1.0 / np.asarray(divisor, dtype=np.float64))
         # Scores near the limits of the dtype may differ by more than it holds: the
         # gap is then -inf and its probability 0, which is right.

@@ -4,28 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .calibration_losses import CalibrationLoss
 from .temperature_maps import ConstantTemperature, MarginNetwork
-from .tempered import TemperedLogits
+from .tempered import Tempered
+
+
+class TemperedRows(Protocol):
+    def at(self, beta: NDArray) -> Tempered: ...
 
 
 @dataclass
 class TemperatureObjective:
-    """``sum_k coefficient_k loss_k(softmax(z / T)) + alpha / sum(w) * |weights|^2``.
+    """``sum_k coefficient_k loss_k(softmax(z / T)) + penalty``, as the map sets ``T``.
 
-    ``T`` is the map's; the penalty is on the map's weights, not on its biases, and
-    fades as the calibration set grows.
+    The penalty is ``sum_j strength_j (parameter_j - centre_j)^2 / sum(w)``: it fades as
+    the calibration set grows.
     """
 
-    rows: TemperedLogits
+    rows: TemperedRows
     temperature_map: ConstantTemperature | MarginNetwork
     losses: Sequence[tuple[float, CalibrationLoss]]
     weight: NDArray
-    alpha: float = 0.0
+    strength: NDArray | float = 0.0
+    centre: NDArray | float = 0.0
 
     def __call__(self, parameters: NDArray) -> tuple[float, NDArray]:
         temperature = self.temperature_map.value(parameters)
@@ -36,10 +42,9 @@ class TemperatureObjective:
             part, gradient = loss(tempered, self.weight)
             value += coefficient * part
             by_beta += coefficient * gradient
-        gradient = self.temperature_map.vjp(-by_beta * beta**2)
-        if self.alpha:
-            shrunk = np.where(self.temperature_map.penalised, parameters, 0.0)
-            strength = self.alpha / self.weight.sum()
-            value += strength * float(shrunk @ shrunk)
-            gradient += 2 * strength * shrunk
-        return value, gradient
+        by_beta *= beta
+        by_beta *= -beta
+        gradient = self.temperature_map.vjp(by_beta)
+        distance = parameters - self.centre
+        pull = self.strength / self.weight.sum() * distance
+        return value + float(pull @ distance), gradient + 2 * pull

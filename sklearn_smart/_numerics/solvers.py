@@ -76,6 +76,36 @@ def lbfgs(
     )
 
 
+def scoring(
+    fun: ValueAndGradient,
+    information: Callable[[NDArray], NDArray],
+    start: NDArray,
+    *,
+    max_iter: int = 50,
+    tol: float = 1e-7,
+) -> Solution:
+    """Fisher scoring inside a trust region, for few parameters.
+
+    ``information`` stands for the matrix of second derivatives and is positive
+    semi-definite. It stops where the gradient is shorter than ``tol``.
+    """
+    result = optimize.minimize(
+        fun,
+        start,
+        jac=True,
+        hess=information,
+        method="trust-exact",
+        options={"maxiter": max_iter, "gtol": tol, "initial_trust_radius": 1.0},
+    )
+    return Solution(
+        parameters=result.x,
+        value=float(result.fun),
+        n_iter=int(result.nit),
+        converged=bool(result.success),
+        message=str(result.message),
+    )
+
+
 @dataclass
 class AdamStep:
     """Adam (Kingma and Ba, arXiv 1412.6980): a step of the parameters in place."""

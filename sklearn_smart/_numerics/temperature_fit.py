@@ -2,27 +2,68 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import root_scalar
+from scipy.special import softmax
 
-from .calibration_losses import log_loss
-from .solvers import convex_root
-from .tempered import TemperedLogits
+from .calibration_losses import CalibrationLoss, top_label_log_loss
+from .objectives import TemperatureObjective
+from .solvers import convex_root, scoring
+from .temperature_maps import MarginNetwork, QuantileRamps, margin_network
+from .tempered import CurveTable, TemperedLogits
 
 # The inverse temperature is sought between these multiples of one over the mean gap
 # of the logits below the top one. At the lower end all classes are equally likely to
 # four digits, at the upper end all probabilities are 0 or 1.
 _LOWEST, _HIGHEST = 1e-4, 1e4
 
+# Rows from which the search is begun where there are many more.
+_FIRST_ROWS = 2000
+
 
 @dataclass(frozen=True)
 class SingleTemperature:
+    """A temperature, its log loss, and whether it is a minimum and no bound."""
+
     temperature: float
     loss: float
     n_iter: int
     converged: bool
+
+
+class _LogLoss:
+    """Log loss as a function of ``t = log(beta scale)`` that counts its passes."""
+
+    def __init__(self, rows: TemperedLogits, weight: NDArray, scale: float) -> None:
+        self.rows, self.scale = rows, scale
+        self.share = weight / weight.sum()
+        self.passes = 0
+        self.value = np.inf
+
+    def slopes(self, t: float) -> tuple[float, float]:
+        """First and second derivative in ``t``."""
+        self.passes += 1
+        beta = float(np.exp(t)) / self.scale
+        value, slope, bend = self.rows.curve(np.full(len(self.rows), beta))
+        self.value = float(self.share @ (value + beta * self.rows.gap))
+        first = beta * float(self.share @ (slope + self.rows.gap))
+        return first, first + beta**2 * float(self.share @ bend)
+
+    def minimise(self, low: float, high: float) -> tuple[float, bool]:
+        """``t`` of least loss on [low, high], and whether it is inside."""
+        t, _, converged = convex_root(lambda t: self.slopes(t)[0], low, high)
+        return t, converged
+
+    def polish(self, start: float, low: float, high: float) -> tuple[float, bool]:
+        """The minimum near ``start`` by Newton's steps."""
+        found = root_scalar(
+            self.slopes, x0=start, fprime=True, method="newton", xtol=1e-6, maxiter=20
+        )
+        return float(found.root), bool(found.converged and low < found.root < high)
 
 
 def fit_single_temperature(rows: TemperedLogits, weight: NDArray) -> SingleTemperature:
@@ -34,17 +75,126 @@ def fit_single_temperature(rows: TemperedLogits, weight: NDArray) -> SingleTempe
     do so, the temperature is 1.
     """
     n_classes = rows.logits.shape[1]
-    mean_gap = rows.mean_gap()
-    scale = float(weight @ mean_gap / weight.sum()) * n_classes / (n_classes - 1)
+    scale = float(weight @ rows.mean_gap() / weight.sum()) * n_classes / (n_classes - 1)
     if scale == 0.0:
         return SingleTemperature(1.0, float(np.log(n_classes)), 0, True)
+    low, high = float(np.log(_LOWEST)), float(np.log(_HIGHEST))
+    step = len(rows) // _FIRST_ROWS or 1
+    few = _LogLoss(rows.every(step), weight[::step], scale)
+    t, converged = few.minimise(low, high)
+    loss = few
+    if step > 1:
+        loss = _LogLoss(rows, weight, scale)
+        inside = False
+        if converged:
+            # The error of a Newton step is the square of its length, about: the last
+            # one, shorter than xtol, leaves nothing that double precision would show.
+            t, inside = loss.polish(t, low, high)
+        if not inside:
+            t, converged = loss.minimise(low, high)
+    loss.slopes(t)
+    beta = float(np.exp(t)) / scale
+    return SingleTemperature(1 / beta, loss.value, loss.passes, converged)
 
-    def slope(t: float) -> float:
-        _, gradient = log_loss(rows.at(np.float64(np.exp(t) / scale)), weight)
-        return float(gradient.sum())
 
-    low, high = np.log(_LOWEST), np.log(_HIGHEST)
-    t, n_iter, converged = convex_root(slope, low, high)
-    beta = np.exp(t) / scale
-    value, _ = log_loss(rows.at(np.float64(beta)), weight)
-    return SingleTemperature(float(1 / beta), value, n_iter, converged)
+# Strengths of the penalty among which one is chosen, and the scale of the prior on the
+# standard deviation ``(2 alpha)^(-1/2)`` of the map's output that each stands for.
+# `docs/design_of_the_default.md` has the figures of these and of others.
+_STRENGTHS = (100.0, 25.0, 6.0, 1.5, 0.4, 0.1)
+_PRIOR_SCALE = 1.0
+
+# Strength of the pull of the map's level towards the single temperature.
+_LEVEL_STRENGTH = 10.0
+
+
+@dataclass
+class MarginProblem:
+    """A calibration set prepared for fits of a `MarginNetwork`.
+
+    Rows are in increasing order of their signal; what depends on the scores alone is
+    here, to be shared by fits of all settings.
+
+    Parameters
+    ----------
+    curves : CurveTable
+    x : ndarray of shape (n,)
+        The standardised signal, increasing.
+    weight : ndarray of shape (n,)
+    unit : float
+        The temperature that is one unit of the map's output.
+    floor : float
+        Smallest temperature, in units.
+    """
+
+    curves: CurveTable
+    x: NDArray
+    weight: NDArray
+    unit: float
+    floor: float = 0.0
+
+    def network(self, hidden_layer_sizes: Sequence[int]) -> MarginNetwork:
+        """A network all of whose weights are to be fitted."""
+        return margin_network(self.x, hidden_layer_sizes, self.unit, self.floor)
+
+    def ramps(self, n_hinges: int) -> QuantileRamps:
+        """A network whose hidden units stay at quantiles of the signal."""
+        return QuantileRamps(self.x, n_hinges, self.weight, self.unit, self.floor)
+
+    def objective(
+        self,
+        network: MarginNetwork,
+        losses: Sequence[tuple[float, CalibrationLoss]],
+        alpha: float,
+    ) -> TemperatureObjective:
+        """The losses with a penalty of strength ``alpha`` on the network's weights."""
+        centre = np.where(network.penalised, 0.0, network.start(self.weight))
+        strength = alpha * network.penalised
+        if alpha > 0 and isinstance(network, QuantileRamps):
+            strength = strength + _LEVEL_STRENGTH * ~network.penalised
+        return TemperatureObjective(
+            self.curves, network, losses, self.weight, strength, centre
+        )
+
+    def choose_alpha(self, n_hinges: int) -> float:
+        """Strength of the penalty by the evidence of each, averaged over them.
+
+        The penalty is a Gaussian prior on the network's weights. The evidence is the
+        probability of which predictions were correct, with the weights integrated out
+        by Laplace's method; a prior exponential in the standard deviation favours one
+        temperature where the evidence says little. The strength is the average of its
+        logarithm under the posterior: no folds, and no choice that a single sample
+        could turn over.
+        """
+        network = self.ramps(n_hinges)
+        parameters = network.start()
+        if len(parameters) == 1:
+            return _STRENGTHS[0]
+        total = float(self.weight.sum())
+        log_posterior = []
+        for alpha in _STRENGTHS:
+            objective = self.objective(network, [(1.0, top_label_log_loss)], alpha)
+            prior = 2 * np.diag(np.asarray(objective.strength))
+
+            def information(at: NDArray, prior: NDArray = prior) -> NDArray:
+                return (self._information(network, at) + prior) / total
+
+            # From the strong penalty to the weak, each from the one before.
+            solution = scoring(objective, information, parameters)
+            parameters = solution.parameters
+            _, log_det = np.linalg.slogdet(total * information(parameters))
+            evidence = -total * solution.value - 0.5 * log_det
+            evidence += 0.5 * (len(parameters) - 1) * np.log(2 * alpha)
+            log_posterior.append(evidence - (2 * alpha) ** -0.5 / _PRIOR_SCALE)
+        posterior = softmax(np.array(log_posterior))
+        return float(np.exp(posterior @ np.log(_STRENGTHS)))
+
+    def _information(self, network: QuantileRamps, parameters: NDArray) -> NDArray:
+        """Fisher information of the correctness of the predictions."""
+        temperature = network.value(parameters)
+        tempered = self.curves.at(1 / temperature)
+        # (dc/dT)^2 / (c (1 - c)) with c = exp(-L): no cancellation as c goes to 1.
+        odds = np.expm1(tempered.log_partition)
+        sure = odds <= 0
+        by_temperature = np.where(sure, 0.0, tempered.slope / temperature**2)
+        rate = self.weight * by_temperature**2 / np.where(sure, 1.0, odds)
+        return network.gram(rate)

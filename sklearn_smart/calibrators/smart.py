@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from .._numerics.bins import quantile_centres, uniform_centres
+from .._numerics.bins import SoftBinTable, quantile_centres, uniform_centres
 from .._numerics.calibration_losses import (
     CharbonnierSoftECE,
     brier_score,
@@ -17,9 +17,9 @@ from .._numerics.calibration_losses import (
     top_label_log_loss,
 )
 from .._numerics.logits import tempered_log_softmax, tempered_softmax
-from .._numerics.objectives import TemperatureObjective
 from .._numerics.signals import SIGNALS, signal, weighted_moments
 from .._numerics.solvers import adam, lbfgs
+from .._numerics.temperature_fit import MarginProblem
 from .._numerics.temperature_maps import MarginNetwork
 from .._numerics.tempered import TemperedLogits
 from .._validation import check_number, check_option
@@ -34,8 +34,10 @@ _OBJECTIVES = {
     "top_label_log_loss": top_label_log_loss,
 }
 
-# What alpha="auto" stands for until it is chosen from the data.
-_AUTO_ALPHA = 0.3
+# The binned loss of perfect probabilities is of the order of n^(-1/2) in a sample of n.
+# The top-label log loss beside it gets a weight of that order: it leads where samples
+# are few, the binned term settles what is left where they are many.
+_EQUAL_WEIGHT_AT = 1000.0
 
 
 class SMARTCalibrator(BaseCalibrator):
@@ -48,17 +50,22 @@ class SMARTCalibrator(BaseCalibrator):
     .. math::
 
         \frac{1}{n} \sum_b \sqrt{s_b^2 + (\epsilon M_b)^2}
-        + \lambda \, \mathrm{logloss} + \frac{\alpha}{n} \lVert w \rVert^2
+        - \frac{\lambda}{n} \sum_i \left[ a_i \log c_i
+        + (1 - a_i) \log(1 - c_i) \right]
+        + \frac{\alpha}{n} \lVert e \rVert^2
 
     where :math:`s_b = \sum_i w_{ib} (c_i - a_i)` is the gap between confidence
-    :math:`c_i` and correctness :math:`a_i` in a soft bin, :math:`M_b` the bin's mass and
-    :math:`w_{ib} \propto \exp(-((c_i - m_b) / \mathrm{bandwidth})^2 / 2)` the membership
-    around the bin's centre. The first term, Charbonnier-SoftECE, is the paper's; the
-    log loss and the penalty, which pulls the map towards one temperature for all,
-    keep small calibration sets from being overfitted. Temperatures are measured in
-    units of the fitted single temperature, where the fit also starts: multiplying all
-    logits by a constant, in `fit` and after, changes no probability, and no random
-    number is drawn.
+    :math:`c_i` and correctness :math:`a_i` in a soft bin, :math:`M_b` the bin's mass
+    and :math:`w_{ib} \propto \exp(-((c_i - m_b) / \mathrm{bandwidth})^2 / 2)` the
+    membership around the bin's centre :math:`m_b`.
+
+    The first term, Charbonnier-SoftECE, is the paper's. The second, the log loss of
+    the confidence against the correctness [2]_, and the penalty, which pulls the map
+    towards one temperature for all, keep small calibration sets from being overfitted;
+    by default the strength :math:`\alpha` is chosen from the data. Temperatures are
+    measured in units of the fitted single temperature, where the fit also starts:
+    multiplying all logits by a constant, in `fit` and after, changes no probability,
+    and no random number is drawn. `published` gives the recipe of the paper.
 
     Parameters
     ----------
@@ -76,17 +83,27 @@ class SMARTCalibrator(BaseCalibrator):
         Centres at ``(b + 1/2) / n_bins``, or at the quantiles of the confidences at
         the single temperature.
     alpha : "auto" or float, default="auto"
-        Strength of the penalty on the network's weights, >= 0; it is divided by the
-        number of samples (the sum of weights). "auto" stands for 0.3.
+        Strength of the penalty, >= 0; it is divided by the number of samples (the sum
+        of weights). It is on the steps of the map between neighbouring quantiles of
+        the signal where ``hinges="fixed"``, and on the network's weights where they
+        are "trained". "auto" weighs strengths by the evidence that the calibration set
+        gives for each, the probability of its correct and wrong predictions with the
+        network's weights integrated out by Laplace's method.
     log_loss_weight : "auto" or float, default="auto"
-        Weight of the log loss beside the objective, >= 0. "auto" stands for
-        ``min(1, alpha)``.
+        Weight of the top-label log loss beside the objective, >= 0. "auto" is
+        ``sqrt(1000 / n)`` for the binned objectives, n the sum of weights, and 0 for
+        the others, which are proper losses themselves.
     hidden_layer_sizes : tuple of int, default=(16,)
         Widths of the network's hidden layers of rectified linear units. An empty tuple
-        makes ``h`` a softplus of a linear function.
+        makes ``h`` the softplus of a linear function.
     signal : {"margin", "soft_tail_gap", "participation_ratio", "top_logit", \
 "confidence", "entropy"}, default="margin"
         The number of each sample that its temperature depends on.
+    hinges : {"fixed", "trained"}, default="fixed"
+        "fixed" keeps the kinks of the hidden units at quantiles of the signal, with
+        the map constant beyond the outermost: the objective is then smooth in few
+        parameters. It needs one hidden layer; where quantiles coincide it has fewer
+        units. "trained" fits all weights, as the paper does.
     solver : {"lbfgs", "adam"}, default="lbfgs"
         Minimiser. "adam" takes full-batch steps and keeps the best parameters.
     max_iter : int, default=500
@@ -106,8 +123,8 @@ class SMARTCalibrator(BaseCalibrator):
         Whether temperatures are measured in units of the fitted single temperature.
     init : {"quantiles", "random"}, default="quantiles"
         Start of the network: hinges at quantiles of the signal and a constant output
-        at the single temperature, or uniform random numbers within one over the square
-        root of a layer's inputs.
+        at the single temperature, or, with ``hinges="trained"``, uniform random numbers
+        within one over the square root of a layer's inputs.
     random_state : int, RandomState instance or None, default=None
         Used by ``init="random"`` alone.
     input : {"logits", "probabilities"}, default="logits"
@@ -161,6 +178,7 @@ class SMARTCalibrator(BaseCalibrator):
     ----------
     .. [1] SMART: Sample Margin-Aware Recalibration of Temperature. ICML 2026.
        arXiv:2506.23492
+    .. [2] arXiv:2609.38936, on objectives for temperatures routed by the margin.
 
     Examples
     --------
@@ -189,6 +207,7 @@ class SMARTCalibrator(BaseCalibrator):
         log_loss_weight="auto",
         hidden_layer_sizes=(16,),
         signal="margin",
+        hinges="fixed",
         solver="lbfgs",
         max_iter=500,
         tol=1e-7,
@@ -210,6 +229,7 @@ class SMARTCalibrator(BaseCalibrator):
         self.log_loss_weight = log_loss_weight
         self.hidden_layer_sizes = hidden_layer_sizes
         self.signal = signal
+        self.hinges = hinges
         self.solver = solver
         self.max_iter = max_iter
         self.tol = tol
@@ -256,6 +276,7 @@ class SMARTCalibrator(BaseCalibrator):
             "learning_rate": 5e-3,
             "min_temperature": 0.1,
             "relative": False,
+            "hinges": "trained",
             "init": "random",
         }
         return cls(**{**recipe, **parameters})
@@ -281,54 +302,89 @@ class SMARTCalibrator(BaseCalibrator):
         weight = np.ones(len(y)) if sample_weight is None else sample_weight
         single = single_temperature(rows, weight)
         self.temperature_ = single.temperature
-        values = signal(self.signal, logits, self._unit())
-        self.margin_mean_, self.margin_scale_ = weighted_moments(values, weight)
-        network = self._network(values)
-        self.alpha_ = _AUTO_ALPHA if self.alpha == "auto" else float(self.alpha)
-        self.log_loss_weight_ = (
-            min(1.0, self.alpha_)
-            if self.log_loss_weight == "auto"
-            else float(self.log_loss_weight)
+        problem = self._problem(rows, weight)
+        losses = self._losses(problem)
+        # The penalty goes with the likelihood, so it is scaled as that is.
+        scale = self.log_loss_weight_ if self.log_loss_weight_ > 0 else 1.0
+        self.alpha_ = (
+            scale * problem.choose_alpha(self._n_hinges())
+            if self.alpha == "auto"
+            else float(self.alpha)
         )
-        objective = TemperatureObjective(
-            rows, network, self._losses(rows, weight), weight, self.alpha_
+        network = (
+            problem.ramps(self._n_hinges())
+            if self.hinges == "fixed"
+            else problem.network(self.hidden_layer_sizes)
         )
+        objective = problem.objective(network, losses, self.alpha_)
         start = (
             network.random_start(check_random_state(self.random_state))
             if self.init == "random"
-            else network.start(weight)
+            else network.start(problem.weight)
         )
         solution = self._solve(objective, start)
+        n_iter = solution.n_iter
+        if self.solver == "lbfgs":
+            # From here on the exact curves: the interpolation leaves no trace.
+            problem.curves.anchor(1 / network.value(solution.parameters))
+            solution = self._solve(objective, solution.parameters)
+            n_iter += solution.n_iter
         layers = network.layers(solution.parameters)
         self.coefs_ = [coef.copy() for coef, _ in layers]
         self.intercepts_ = [intercept.copy() for _, intercept in layers]
         self.loss_ = solution.value
-        self.n_iter_ = solution.n_iter
+        self.n_iter_ = n_iter
         self.converged_ = solution.converged and single.converged
+
+    def _n_hinges(self):
+        return self.hidden_layer_sizes[0] if self.hidden_layer_sizes else 1
 
     def _unit(self):
         return self.temperature_ if self.relative else 1.0
 
-    def _network(self, values):
-        x = (values - self.margin_mean_) / self.margin_scale_
-        return MarginNetwork(
-            x, self.hidden_layer_sizes, unit=self._unit(), floor=self.min_temperature
+    def _problem(self, rows, weight):
+        """The calibration set in order of its signal, with the curves tabulated."""
+        values = (
+            (rows.top - rows.runner_up).astype(np.float64)
+            if self.signal == "margin"
+            else signal(self.signal, rows.logits, self._unit())
+        )
+        self.margin_mean_, self.margin_scale_ = weighted_moments(values, weight)
+        order = np.argsort(values, kind="stable")
+        return MarginProblem(
+            curves=rows.tabulate(1 / self.temperature_, order=order),
+            x=(values[order] - self.margin_mean_) / self.margin_scale_,
+            weight=weight[order],
+            unit=self._unit(),
+            floor=self.min_temperature,
         )
 
-    def _losses(self, rows, weight):
+    def _losses(self, problem):
         """Pairs of coefficient and loss that make up the objective."""
         loss = _OBJECTIVES[self.objective]
-        if loss is None:
-            centres = uniform_centres(self.n_bins)
-            if self.binning == "quantile":
-                confidence = rows.at(np.float64(1 / self.temperature_)).confidence
-                centres = quantile_centres(confidence, self.n_bins, weight)
-            smoothing = 0.0 if self.objective == "soft_ece" else self.smoothing
-            loss = CharbonnierSoftECE(centres, self.bandwidth, smoothing)
+        proper = loss is not None
+        if not proper:
+            loss = self._binned_loss(problem)
+        self.log_loss_weight_ = (
+            (0.0 if proper else float(np.sqrt(_EQUAL_WEIGHT_AT / problem.weight.sum())))
+            if self.log_loss_weight == "auto"
+            else float(self.log_loss_weight)
+        )
         losses = [(1.0, loss)]
         if self.log_loss_weight_ > 0:
-            losses.append((self.log_loss_weight_, log_loss))
+            losses.append((self.log_loss_weight_, top_label_log_loss))
         return losses
+
+    def _binned_loss(self, problem):
+        centres = uniform_centres(self.n_bins)
+        if self.binning == "quantile":
+            start = problem.curves.at(1 / self.temperature_)
+            centres = quantile_centres(start.confidence, self.n_bins, problem.weight)
+        smoothing = 0.0 if self.objective == "soft_ece" else self.smoothing
+        table = None
+        if SoftBinTable.cells(self.bandwidth) < 20 * len(problem.x):
+            table = SoftBinTable(centres, self.bandwidth)
+        return CharbonnierSoftECE(centres, self.bandwidth, smoothing, table)
 
     def _solve(self, objective, start):
         if self.solver == "lbfgs":
@@ -345,7 +401,8 @@ class SMARTCalibrator(BaseCalibrator):
         if not solution.converged:
             warnings.warn(
                 f"SMARTCalibrator: solver {self.solver!r} did not converge in "
-                f"{self.max_iter} steps ({solution.message}). Increase max_iter or tol.",
+                f"{self.max_iter} steps ({solution.message}). Increase max_iter or "
+                "tol.",
                 ConvergenceWarning,
                 stacklevel=4,
             )
@@ -353,7 +410,13 @@ class SMARTCalibrator(BaseCalibrator):
 
     def _temperatures(self, logits):
         values = signal(self.signal, logits, self._unit())
-        network = self._network(values)
+        network = MarginNetwork(
+            (values - self.margin_mean_) / self.margin_scale_,
+            # As many hinges as there were distinct quantiles.
+            [coef.shape[1] for coef in self.coefs_[:-1]],
+            unit=self._unit(),
+            floor=self.min_temperature,
+        )
         layers = zip(self.coefs_, self.intercepts_, strict=True)
         flat = np.concatenate([part.ravel() for layer in layers for part in layer])
         return network.value(flat)
@@ -371,6 +434,7 @@ class SMARTCalibrator(BaseCalibrator):
         check_option(self, "signal", SIGNALS)
         check_option(self, "solver", ("lbfgs", "adam"))
         check_option(self, "init", ("quantiles", "random"))
+        check_option(self, "hinges", ("fixed", "trained"))
         check_number(self, "n_bins", int, 1)
         check_number(self, "max_iter", int, 1)
         for name in ("bandwidth", "tol", "learning_rate"):
@@ -391,4 +455,13 @@ class SMARTCalibrator(BaseCalibrator):
             raise ValueError(
                 "The 'hidden_layer_sizes' parameter of SMARTCalibrator must be a tuple "
                 f"of positive ints. Got {sizes!r} instead."
+            )
+        if self.hinges == "fixed" and len(sizes) != 1:
+            raise ValueError(
+                "hinges='fixed' needs one hidden layer, but hidden_layer_sizes="
+                f"{sizes!r}. Pass hinges='trained' for another number of layers."
+            )
+        if self.hinges == "fixed" and self.init == "random":
+            raise ValueError(
+                "init='random' needs hinges='trained': fixed hinges have one start."
             )

@@ -9,6 +9,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import softmax
 
 from sklearn_smart._numerics.bins import (
+    DirectSoftBins,
+    SoftBinTable,
     bin_index,
     bin_sums,
     equal_mass_edges,
@@ -194,3 +196,17 @@ def test_arrays_may_be_read_only():
     index = bin_index(values, edges)
     bin_sums(index, 2, values, sample_weight=weight)
     soft_membership(values, edges, 0.1)
+
+
+@pytest.mark.parametrize("bandwidth", [0.02, 0.05, 0.3])
+@pytest.mark.parametrize("n_bins", [1, 5, 15])
+def test_table_of_soft_bins_equals_the_memberships(n_bins, bandwidth):
+    rng = np.random.default_rng(0)
+    confidence = np.concatenate([rng.random(200), [0.0, 1.0, 0.5]])
+    centres = uniform_centres(n_bins)
+    direct = DirectSoftBins(confidence, centres, bandwidth)
+    places = SoftBinTable(centres, bandwidth).place(confidence)
+    weight, per_bin = rng.normal(size=len(confidence)), rng.normal(size=n_bins)
+    assert_allclose(places.sums(weight), direct.sums(weight), atol=1e-6)
+    for got, want in zip(places.mix(per_bin), direct.mix(per_bin), strict=True):
+        assert_allclose(got, want, rtol=1e-4, atol=1e-6)

@@ -37,7 +37,8 @@ MAPS = {
 
 def objective(losses, temperature_map, alpha, rows=None, weight=WEIGHT):
     rows = TemperedLogits(LOGITS, Y) if rows is None else rows
-    return TemperatureObjective(rows, temperature_map, losses, weight, alpha)
+    strength = alpha * temperature_map.penalised
+    return TemperatureObjective(rows, temperature_map, losses, weight, strength)
 
 
 @pytest.mark.parametrize("losses", LOSSES)

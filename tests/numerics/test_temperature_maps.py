@@ -4,11 +4,17 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sklearn_smart._numerics.temperature_maps import ConstantTemperature, MarginNetwork
+from sklearn_smart._numerics.temperature_maps import (
+    ConstantTemperature,
+    MarginNetwork,
+    QuantileRamps,
+    margin_network,
+)
 
 from .problems import finite_difference, read_only
 
-X = np.random.default_rng(0).normal(size=17)
+X = np.sort(np.random.default_rng(0).normal(size=17))
+WEIGHT = np.random.default_rng(1).uniform(0.5, 2.0, size=17)
 
 
 def network(sizes, unit=1.0, floor=0.0):
@@ -24,8 +30,15 @@ MAPS = {
     "one-layer-unit-floor": lambda: network((5,), unit=0.01, floor=0.1),
     "two-layers": lambda: network((16, 16)),
     "three-layers": lambda: network((3, 5, 4)),
+    "sorted": lambda: margin_network(X, (16,), unit=1.0, floor=0.0),
+    "sorted-unit-floor": lambda: margin_network(X, (5,), unit=0.01, floor=0.1),
+    "ramps": lambda: QuantileRamps(X, 6, WEIGHT, unit=2.0, floor=0.1),
+    "ramps-two-hinges": lambda: QuantileRamps(X, 2, WEIGHT, unit=1.0, floor=0.0),
+    "ramps-one-hinge": lambda: QuantileRamps(X, 1, WEIGHT, unit=1.0, floor=0.0),
+    "ramps-tied": lambda: QuantileRamps(np.zeros(17), 6, WEIGHT, 1.0, 0.0),
 }
 NETWORKS = {name: make for name, make in MAPS.items() if name != "constant"}
+ONE_LAYER = [name for name in MAPS if name.startswith(("sorted", "ramps"))]
 
 
 @pytest.fixture(params=MAPS)
@@ -163,3 +176,43 @@ def test_floor_bounds_temperatures_from_below():
     parameters = some_parameters(margin_network)
     margin_network.layers(parameters)[-1][1][:] = -1e4
     assert_allclose(margin_network.value(parameters), 0.5, rtol=1e-7)
+
+
+@pytest.mark.parametrize("name", ONE_LAYER)
+def test_one_hidden_layer_is_the_network_of_its_layers(name):
+    fast = MAPS[name]()
+    parameters = some_parameters(fast)
+    layers = fast.layers(parameters)
+    flat = np.concatenate([part.ravel() for layer in layers for part in layer])
+    sizes = [weight.shape[1] for weight, _ in layers[:-1]]
+    plain = MarginNetwork(fast.x, sizes, unit=fast.unit, floor=fast.floor)
+    assert_allclose(fast.value(parameters), plain.value(flat), rtol=1e-12)
+
+
+def test_ramps_are_constant_beyond_the_outer_quantiles():
+    ramps = QuantileRamps(X, 6, WEIGHT, unit=1.0, floor=0.0)
+    layers = ramps.layers(some_parameters(ramps))
+    flat = np.concatenate([part.ravel() for layer in layers for part in layer])
+    wide = MarginNetwork(np.array([X[0], X[0] - 9, X[-1], X[-1] + 9]), (6,))
+    values = wide.value(flat)
+    assert_allclose(values[::2], values[1::2], rtol=1e-12)
+
+
+def test_ramps_take_weights_as_repetition():
+    times = np.arange(len(X)) % 3 + 1
+    weighted = QuantileRamps(X, 6, times.astype(float), unit=1.0, floor=0.0)
+    once = np.ones(times.sum())
+    repeated = QuantileRamps(np.repeat(X, times), 6, once, unit=1.0, floor=0.0)
+    assert_array_equal(weighted.knots, repeated.knots)
+    assert_allclose(weighted.root_mass, repeated.root_mass, rtol=1e-14)
+    assert_allclose((weighted.root_mass**2).sum(), 1.0, rtol=1e-14)
+
+
+@pytest.mark.parametrize("n_hinges", [2, 3, 6, 16])
+def test_gram_is_the_weighted_square_of_the_jacobian(n_hinges):
+    ramps = QuantileRamps(X, n_hinges, WEIGHT, unit=2.0, floor=0.1)
+    parameters = some_parameters(ramps)
+    ramps.value(parameters)
+    jacobian = np.array([ramps.vjp(row) for row in np.eye(len(X))])
+    expected = (jacobian * WEIGHT[:, None]).T @ jacobian
+    assert_allclose(ramps.gram(WEIGHT), expected, rtol=1e-10, atol=1e-12)
