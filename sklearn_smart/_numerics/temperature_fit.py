@@ -104,7 +104,7 @@ _STRENGTHS = (100.0, 25.0, 6.0, 1.5, 0.4, 0.1)
 _PRIOR_SCALE = 1.0
 
 # Strength of the pull of the map's level towards the single temperature.
-_LEVEL_STRENGTH = 10.0
+_LEVEL_STRENGTH = 30.0
 
 
 @dataclass
