@@ -441,8 +441,12 @@ def _draw_band(ax, table, limits, level):
     """Where the points of a calibrated model would lie, bin by bin."""
     filled = table.weight > 0
     low, high = (limit[filled] for limit in limits)
+    at = table.mean_prob[filled]
+    if len(at) == 1:  # a band needs a width
+        at = at + np.array([-0.01, 0.01])
+        low, high = low.repeat(2), high.repeat(2)
     ax.fill_between(
-        table.mean_prob[filled],
+        at,
         low,
         high,
         color="0.5",

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from sklearn_smart._numerics.logits import (
     logits_from_probabilities,
     margin,
+    softmax,
     two_columns,
 )
 from sklearn_smart.calibrators.feasible import feasible_temperatures
@@ -18,6 +19,7 @@ from sklearn_smart.calibrators.feasible import feasible_temperatures
 from ._style import (
     COLOURS,
     existing_strip,
+    line_style,
     new_axes,
     plain,
     require_matplotlib,
@@ -161,24 +163,29 @@ class TemperatureDisplay:
         self.figure_ = ax.figure
         if new:
             self.figure_.set_size_inches(6, 5.5 if histogram else 4.5)
+        drawn = len([line for line in ax.lines if line.get_gid() == _GID])
+        top = max(top, ax.get_ylim()[1]) if drawn else top
+        right = max(right, ax.get_xlim()[1]) if drawn else right
+        # A second curve on the same axes does not repeat the bands.
         self.bands_ = [
             _draw_band(ax, band, p, i)
             for i, (band, p) in enumerate(zip(bands, confidence, strict=True))
+            if not drawn
         ]
         if self.single_temperature is not None:
             ax.axhline(
                 self.single_temperature,
-                color="0.2",
+                color=COLOURS[drawn % len(COLOURS)] if drawn else "0.2",
                 linestyle="--",
                 linewidth=1.2,
                 label=f"single temperature {self.single_temperature:.3g}",
             )
-        style = {"color": COLOURS[0], "linewidth": 2.2, "zorder": 3}
+        style = {**line_style(drawn), "marker": None, "linewidth": 2.2, "zorder": 3}
         if not self.is_function:
             style.update(linestyle="none", marker=".", markersize=3, alpha=0.6)
         name = self.name if name is None else name
         style["label"] = "temperature" if name is None else name
-        (self.line_,) = ax.plot(x, y, **{**style, **kwargs})
+        (self.line_,) = ax.plot(x, y, **{"gid": _GID, **style, **kwargs})
         ax.set(xlim=(0, right), ylim=(0, top), ylabel="Temperature")
         if existing_strip(ax) is None:
             ax.set_xlabel(_X_LABEL)
@@ -272,7 +279,101 @@ class TemperatureDisplay:
         )
         return display.plot(ax, confidence=confidence, histogram=histogram, **kwargs)
 
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator,
+        X,
+        *,
+        fold=0,
+        name=None,
+        confidence=(0.95,),
+        ax=None,
+        histogram=True,
+        **kwargs,
+    ):
+        """Draw the temperatures inside of a fitted CalibratedClassifierCV.
 
+        Parameters
+        ----------
+        estimator : CalibratedClassifierCV
+            Fitted, with a method that has temperatures, such as "smart".
+
+        X : array-like of shape (n_samples, n_features)
+            Data for the base estimator.
+
+        fold : int, default=0
+            Which of the ``calibrated_classifiers_``; an ensemble has one for each
+            fold.
+
+        name : str, default=None
+            Name for the legend; None is the name of the calibrator's class.
+
+        confidence : float or sequence of float, default=(0.95,)
+            Confidences whose feasible temperatures are shown as bands.
+
+        ax : matplotlib Axes, default=None
+            Axes to draw on. None makes a new figure.
+
+        histogram : bool, default=True
+            Whether to draw the margins of the data in a strip below.
+
+        **kwargs : dict
+            Further properties of the curve, as for :func:`matplotlib.pyplot.plot`.
+
+        Returns
+        -------
+        TemperatureDisplay
+            The display, drawn.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        NotFittedError
+            If the estimator is not fitted.
+        ValueError
+            If there is no such fold, or its calibrator has no temperatures.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> from sklearn_smart import CalibratedClassifierCV, TemperatureDisplay
+        >>> X, y = load_iris(return_X_y=True)
+        >>> model = CalibratedClassifierCV(LogisticRegression(max_iter=1000)).fit(X, y)
+        >>> display = TemperatureDisplay.from_estimator(model, X)
+        >>> display.n_classes
+        3
+        """
+        require_matplotlib(f"{cls.__name__}.from_estimator")
+        check_is_fitted(estimator)
+        pairs = getattr(estimator, "calibrated_classifiers_", None)
+        if pairs is None:
+            raise ValueError(
+                f"{type(estimator).__name__} has no calibrated_classifiers_; "
+                "from_estimator takes a CalibratedClassifierCV, from_calibrator a "
+                "calibrator with scores."
+            )
+        if not isinstance(fold, numbers.Integral) or not 0 <= fold < len(pairs):
+            raise ValueError(
+                "The 'fold' parameter must be an int in the range "
+                f"[0, {len(pairs)}). Got {fold!r} instead."
+            )
+        calibrator = pairs[fold].calibrators[0]
+        method = getattr(estimator, "response_method", "auto")
+        return cls.from_calibrator(
+            calibrator,
+            _base_scores(pairs[fold].estimator, X, method, calibrator),
+            name=name,
+            confidence=confidence,
+            ax=ax,
+            histogram=histogram,
+            **kwargs,
+        )
+
+
+_GID = "temperature"
 _X_LABEL = "Margin (largest minus second largest logit)"
 
 
@@ -286,6 +387,21 @@ def _margins(scores, kind):
             scores = np.column_stack([1 - scores, scores])
         return margin(logits_from_probabilities(scores))
     return margin(two_columns(scores) if scores.ndim == 1 else scores)
+
+
+def _base_scores(estimator, X, method, calibrator):
+    """Scores of a base estimator in the form that a calibrator declares."""
+    if method == "auto":
+        known = hasattr(estimator, "decision_function")
+        method = "decision_function" if known else "predict_proba"
+    scores = np.asarray(getattr(estimator, method)(X))
+    first = calibrator.steps[0][1] if hasattr(calibrator, "steps") else calibrator
+    wanted = getattr(first, "input", "logits")
+    if method == "predict_proba" and wanted == "logits":
+        return logits_from_probabilities(scores)
+    if method == "decision_function" and wanted == "probabilities":
+        return softmax(two_columns(scores.ravel()) if scores.ndim == 1 else scores)
+    return scores
 
 
 def _limits(x, y, single):

@@ -2,10 +2,13 @@ import sys
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 
-from sklearn_smart import SMARTCalibrator, TemperatureScaling
+from sklearn_smart import CalibratedClassifierCV, SMARTCalibrator, TemperatureScaling
 from sklearn_smart.calibrators import Uncalibrated
 from sklearn_smart.calibrators.feasible import feasible_temperatures
 from sklearn_smart.display import TemperatureDisplay
@@ -127,6 +130,49 @@ def test_with_axes_no_figure_is_made(smart, problem):
     plain = TemperatureDisplay.from_calibrator(smart, problem[0], histogram=False)
     assert plain.histogram_ax_ is None
     assert plain.ax_.get_xlabel().startswith("Margin")
+
+
+def test_two_curves_on_one_axes(smart, problem):
+    scores, y = problem
+    first = TemperatureDisplay.from_calibrator(smart, scores)
+    second = TemperatureDisplay.from_calibrator(
+        TemperatureScaling().fit(scores, y), scores, ax=first.ax_
+    )
+    assert second.bands_ == []
+    assert first.line_.get_color() != second.line_.get_color()
+    assert first.line_.get_linestyle() != second.line_.get_linestyle()
+
+
+@pytest.mark.parametrize("base", [LogisticRegression(max_iter=500), GaussianNB()])
+@pytest.mark.parametrize("wanted", ["logits", "probabilities"])
+def test_from_estimator(base, wanted):
+    X, y = load_iris(return_X_y=True)
+    model = CalibratedClassifierCV(base, method=SMARTCalibrator(input=wanted), cv=3)
+    with pytest.raises(NotFittedError):
+        TemperatureDisplay.from_estimator(model, X)
+    model.fit(X, y)
+    for fold in range(3):
+        display = TemperatureDisplay.from_estimator(model, X, fold=fold)
+        pair = model.calibrated_classifiers_[fold]
+        # The temperatures are those that give the pair's probabilities.
+        prob = np.sort(pair.predict_proba(X), axis=1)
+        ratio = np.log(prob[:, -1]) - np.log(prob[:, -2])
+        np.testing.assert_allclose(
+            ratio, display.margin / display.temperature, rtol=1e-6, atol=1e-6
+        )
+    with pytest.raises(ValueError, match="'fold' parameter"):
+        TemperatureDisplay.from_estimator(model, X, fold=3)
+    with pytest.raises(ValueError, match="no calibrated_classifiers_"):
+        TemperatureDisplay.from_estimator(LogisticRegression().fit(X[:, :1], y), X)
+
+
+def test_from_estimator_binary():
+    X, y = load_iris(return_X_y=True)
+    X, y = X[50:, :2], y[50:]
+    model = CalibratedClassifierCV(LogisticRegression(), cv=3).fit(X, y)
+    display = TemperatureDisplay.from_estimator(model, X)
+    score = model.calibrated_classifiers_[0].estimator.decision_function(X)
+    np.testing.assert_allclose(display.margin, np.abs(score))
 
 
 def test_one_sample(smart, problem):
