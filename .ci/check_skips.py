@@ -6,7 +6,7 @@ prints each reason with its number of tests. A test may be skipped
 - where the folder beside the repository is absent;
 - with ``--without-extras``, where it needs one of the package's extras;
 - where it needs a newer scikit-learn than the one installed;
-- where it needs PyTorch, or the other libraries that a few tests compare with.
+- where it needs PyTorch, a boosting library, or one that a few tests compare with.
 """
 
 import argparse
@@ -25,7 +25,7 @@ EXTRA = (
 )
 NEWER = r"needs scikit-learn >= (\d+)\.(\d+)"
 # No extra that the suite is run with brings these.
-ABSENT_RIVALS = r"needs PyTorch|needs the 'rivals' extra"
+OTHERS = r"needs PyTorch|needs the '(boosting|rivals|torch)' extra"
 
 
 def is_allowed(reason, without_extras):
@@ -33,7 +33,7 @@ def is_allowed(reason, without_extras):
     if newer:
         installed = tuple(int(part) for part in sklearn.__version__.split(".")[:2])
         return installed < tuple(int(part) for part in newer.groups())
-    patterns = [ABSENT, ABSENT_RIVALS, *([EXTRA] if without_extras else [])]
+    patterns = [ABSENT, OTHERS, *([EXTRA] if without_extras else [])]
     return any(re.fullmatch(pattern, reason) for pattern in patterns)
 
 

@@ -95,7 +95,7 @@ class LinearScores:
         weighted = (
             self.X.T * curvature
             if not sparse.issparse(self.X)
-            else (self.X.T.multiply(curvature).tocsr())
+            else self.X.T.multiply(curvature).tocsr()  # type: ignore[attr-defined]
         )
         product = weighted @ self.X
         if sparse.issparse(product):
@@ -110,7 +110,11 @@ class LinearScores:
 
     def gram_diagonal(self, curvature: NDArray) -> NDArray:
         """The diagonal of `gram`."""
-        squares = self.X.multiply(self.X) if sparse.issparse(self.X) else self.X**2
+        squares = (
+            self.X.multiply(self.X)  # type: ignore[attr-defined]
+            if sparse.issparse(self.X)
+            else self.X**2
+        )
         diagonal = squares.T @ curvature
         return np.append(diagonal, curvature.sum()) if self.fit_intercept else diagonal
 

@@ -147,15 +147,15 @@ def bootstrap_interval(
     Interval
         Value, low, high, confidence_level and method.
 
-    Warns
-    -----
-    UserWarning
-        If the metric has no interval that is known to cover.
-
     Raises
     ------
     ValueError
         If a parameter or an array is not as said above.
+
+    Warns
+    -----
+    UserWarning
+        If the metric has no interval that is known to cover.
 
     References
     ----------
@@ -264,15 +264,15 @@ def paired_difference(
     PairedDifference
         Difference (first minus other), low, high, p_value, confidence_level, method.
 
-    Warns
-    -----
-    UserWarning
-        If the metric has no interval that is known to cover.
-
     Raises
     ------
     ValueError
         If a parameter or an array is not as said above.
+
+    Warns
+    -----
+    UserWarning
+        If the metric has no interval that is known to cover.
 
     References
     ----------
