@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.fft import dct
+from scipy.special import spherical_jn
 
 # Masses are put on the grid by blocks that fit into a processor's cache.
 _BLOCK_SIZE = 65_536
@@ -62,10 +63,9 @@ def triweight(sigma):
 
     def transform(frequency):
         w = 3 * sigma * frequency
-        series = 1 - w**2 / 18 + w**4 / 792 - w**6 / 61_776
-        w = np.maximum(w, 0.3)
-        bessel = (w**3 - 15 * w) * np.cos(w) - (6 * w**2 - 15) * np.sin(w)
-        return np.where(3 * sigma * frequency < 0.3, series, 105 * bessel / w**7)
+        # The closed form of j_3 loses its digits near 0, scipy's does not.
+        far = np.maximum(w, 1e-3)
+        return np.where(w < 1e-3, 1 - w**2 / 18, 105 * spherical_jn(3, far) / far**3)
 
     return transform
 
