@@ -47,12 +47,15 @@ class FieldAt:
     def _log_gradient(self) -> NDArray:
         return self.uncertainty.log_gradient(self.rows)
 
+    @cached_property
+    def _weighted_probabilities(self) -> NDArray:
+        return self.rows.probabilities * self.weight[:, None]
+
     def derivative(self, direction: NDArray) -> NDArray:
         """Change of the rows (n, K) for a change of the logits, first order."""
-        p = self.rows.probabilities
-        change = direction - np.einsum("ij,ij->i", p, direction)[:, None]
-        change *= p
-        change *= self.weight[:, None]
+        mean = np.einsum("ij,ij->i", self.rows.probabilities, direction)
+        change = direction - mean[:, None]
+        change *= self._weighted_probabilities
         if not self.uncertainty.constant:
             growth = np.einsum("ij,ij->i", self._log_gradient, direction)
             change += self.value * growth[:, None]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +25,7 @@ from .uncertainty_weights import CrossEntropyWeight, UncertaintyWeight
 Report = Callable[[int, float], None]
 
 # The start need be no better than this: from there a root is a few steps away.
-_START_TOL = 1e-3
+_START_TOL = 1e-2
 
 
 @dataclass
@@ -149,7 +150,7 @@ def minimise_loss(
     """
     total = float(objective.weight.sum())
     units = _units(objective, start)
-    last: dict[str, NDArray] = {}
+    last: dict[str, Any] = {}
     fit = ScoreFit(start, np.inf, 0, False)
 
     def scaled(v: NDArray) -> tuple[float, NDArray]:

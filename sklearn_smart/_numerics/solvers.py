@@ -288,9 +288,13 @@ def find_root(
             length *= 0.5
         if not accepted:
             return Root(x, residuals, False, "no step lowers the residual")
-        exactness = float(np.clip(0.9 * (trial_norm / norm) ** 2, _TIGHTEST, _LOOSEST))
         x, point = trial_x, trial
         residuals.append(_largest(point.value))
+        # Quadratic convergence needs no more digits than end below tol.
+        exactness = max(0.9 * (trial_norm / norm) ** 2, _TIGHTEST)
+        if residuals[-1] > 0:
+            exactness = max(exactness, 0.1 * tol / residuals[-1])
+        exactness = min(exactness, _LOOSEST)
         if callback is not None:
             callback(step, residuals[-1])
     converged = residuals[-1] <= tol

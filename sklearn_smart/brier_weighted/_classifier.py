@@ -108,7 +108,7 @@ default="brier"
         Most steps of "newton" or "lbfgs", or epochs of "sgd" or "adam".
     tol : float or None, default=None
         The fit has converged when the residual, ``max |field + penalty|`` divided by
-        the sum of the weights, is at most this. None is 1e-7 for "newton", 1e-6 for
+        the sum of the weights, is at most this. None is 1e-8 for "newton", 1e-6 for
         "lbfgs" and 1e-4 for "sgd" and "adam".
     batch_size : int or "auto", default="auto"
         Samples per step; "auto" is ``min(200, n_samples)``.

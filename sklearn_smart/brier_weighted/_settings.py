@@ -123,7 +123,7 @@ class TrainingSettings:
     def _tol(self):
         if self.tol is not None:
             return self.tol
-        return {"newton": 1e-7, "lbfgs": 1e-6}.get(self.solver_, 1e-4)
+        return {"newton": 1e-8, "lbfgs": 1e-6}.get(self.solver_, 1e-4)
 
     def _strength(self):
         """The penalty's factor ``1 / C``."""
