@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -144,7 +144,7 @@ def _run_fold(task, split):
         fit_seconds=np.empty(shape[0]),
         changed=np.empty(shape[0]),
     )
-    calibration, test = _scores(task, split, result)
+    calibration, test = map(_in_double, _scores(task, split, result))
     for position, (name, method) in enumerate(task.methods.items()):
         doing = f"method {name!r}", len(split.calibration)
         with _naming(split, *doing), _Notes(result.notes, name):
@@ -192,6 +192,17 @@ def _scores(task, split, result):
     scores = fold.scores.with_columns(data.classes)
     n_calibration = len(split.calibration)
     return scores[:n_calibration], scores[n_calibration:]
+
+
+def _in_double(scores):
+    """Logits in float64: as float32 their small probabilities round to 0.
+
+    The log loss would clip these at 1e-7 and flatter an over-confident model.
+    Probabilities stay as they are, what they have lost is lost.
+    """
+    if scores.kind != "logits":
+        return scores
+    return replace(scores, values=scores.values.astype(np.float64))
 
 
 def _fit_predict(task, split, method, calibration, test, position, result):
