@@ -4,7 +4,6 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sklearn_smart import (
@@ -24,12 +23,14 @@ CHECKS = parametrize_with_checks(
         CalibratedClassifierCV(BASE, cv=3, method="isotonic", ensemble=False),
         CalibratedClassifierCV(BASE, cv=3, method="temperature"),
         CalibratedClassifierCV(GaussianNB(), cv=3, method="uncalibrated"),
-        CalibratedClassifierCV(BASE, cv=3, method=SMARTCalibrator(n_bins=10)),
+        CalibratedClassifierCV(BASE, cv=3, method=SMARTCalibrator(alpha=0.3)),
         CalibratedClassifierCV(
-            BASE, cv=3, method=make_pipeline(TemperatureScaling(), SMARTCalibrator())
+            BASE,
+            cv=3,
+            method=make_pipeline(TemperatureScaling(), SMARTCalibrator(alpha=0.3)),
         ),
         CalibratedClassifierCV(
-            make_pipeline(StandardScaler(), GaussianNB()),
+            GaussianNB(),
             cv=3,
             method=IsotonicCalibrator(input="probabilities"),
             response_method="predict_proba",
