@@ -90,6 +90,8 @@ class Terminal:
             self.say()
             self.say(_table(differences))
             self.say(_DIFFERENCES)
+        else:
+            self.say(_too_wide(differences))
 
     def _show_rich(self, comparison, scores, differences, width):
         from rich.console import Console
@@ -105,6 +107,8 @@ class Terminal:
         if _width(differences) <= width:
             console.print(_rich_table(differences))
             console.print(f"[dim]{_DIFFERENCES}[/dim]")
+        else:
+            console.print(f"[dim]{_too_wide(differences)}[/dim]")
 
 
 class _Lines:
@@ -129,6 +133,12 @@ def _width(cells):
     return max(map(len, _table(cells).split("\n")))
 
 
+def _too_wide(cells):
+    return (
+        f"The paired differences need {_width(cells)} columns; they are in the report."
+    )
+
+
 def _rich_table(cells):
     from rich.table import Table
     from rich.text import Text
@@ -137,9 +147,16 @@ def _rich_table(cells):
     # No lines: the table is as wide as the plain one.
     table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False)
     for position, title in enumerate(header):
+        lines = wrapped(title).split("\n")
+        width = max(len(text) for text in [*lines, *(row[position] for row in rows)])
+        # Blank marks count in a column of numbers, and rich would strip them.
+        pad = str.rjust if position else str.ljust
+        rows = [
+            [*row[:position], pad(row[position], width), *row[position + 1 :]]
+            for row in rows
+        ]
         table.add_column(
-            wrapped(title),
-            justify="right" if position else "left",
+            "\n".join(pad(line, width) for line in lines),
             vertical="bottom",
             no_wrap=True,
         )

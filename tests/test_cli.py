@@ -151,6 +151,10 @@ def test_tables_fit_the_terminal(terminal, arrays, monkeypatch, capsys):
     (row,) = (line for line in lines[:12] if line.startswith("smart"))
     assert ("±" in row) == (terminal > 50)
     assert ("minus" in text) == (terminal >= 100)
+    assert ("differences need" in " ".join(text.split())) == (terminal < 100)
+    # Numbers stand below each other, whether or not a mark follows.
+    (other,) = (line for line in lines[:12] if line.startswith("uncalibrated"))
+    assert row.index(".") == other.index(".")
 
 
 def test_plain_text_without_rich(arrays, monkeypatch, capsys):
