@@ -10,15 +10,17 @@ from numpy.typing import NDArray
 from scipy.optimize import root_scalar
 from scipy.special import softmax
 
+from .bins import quantile_centres
 from .calibration_losses import CalibrationLoss, top_label_log_loss
 from .objectives import TemperatureObjective
 from .solvers import convex_root, scoring
 from .temperature_maps import MarginNetwork, QuantileRamps, margin_network
 from .tempered import CurveTable, TemperedLogits
 
-# The inverse temperature is sought between these multiples of one over the mean gap
-# of the logits below the top one. At the lower end all classes are equally likely to
-# four digits, at the upper end all probabilities are 0 or 1.
+# The inverse temperature is sought between these multiples of one over the typical gap
+# of the logits below the top one: the mean for the lower end, where all classes are
+# equally likely to four digits; the median for the upper end, where most probabilities
+# are 0 or 1, as a single row of huge gaps says nothing of the others.
 _LOWEST, _HIGHEST = 1e-4, 1e4
 
 # Rows from which the search is begun where there are many more.
@@ -75,10 +77,13 @@ def fit_single_temperature(rows: TemperedLogits, weight: NDArray) -> SingleTempe
     do so, the temperature is 1.
     """
     n_classes = rows.logits.shape[1]
-    scale = float(weight @ rows.mean_gap() / weight.sum()) * n_classes / (n_classes - 1)
+    gap = rows.mean_gap() * (n_classes / (n_classes - 1))
+    scale = float(weight @ gap / weight.sum())
     if scale == 0.0:
         return SingleTemperature(1.0, float(np.log(n_classes)), 0, True)
-    low, high = float(np.log(_LOWEST)), float(np.log(_HIGHEST))
+    some = gap > 0
+    median = float(quantile_centres(gap[some], 1, weight[some])[0])
+    low, high = float(np.log(_LOWEST)), float(np.log(_HIGHEST) + np.log(scale / median))
     step = len(rows) // _FIRST_ROWS or 1
     few = _LogLoss(rows.every(step), weight[::step], scale)
     t, converged = few.minimise(low, high)
@@ -124,6 +129,9 @@ class MarginProblem:
         The temperature that is one unit of the map's output.
     floor : float
         Smallest temperature, in units.
+    level : float
+        The single temperature, in units: where fits start, and what the penalty pulls
+        the level of the map towards.
     """
 
     curves: CurveTable
@@ -131,6 +139,7 @@ class MarginProblem:
     weight: NDArray
     unit: float
     floor: float = 0.0
+    level: float = 1.0
 
     def network(self, hidden_layer_sizes: Sequence[int]) -> MarginNetwork:
         """A network all of whose weights are to be fitted."""
@@ -147,7 +156,8 @@ class MarginProblem:
         alpha: float,
     ) -> TemperatureObjective:
         """The losses with a penalty of strength ``alpha`` on the network's weights."""
-        centre = np.where(network.penalised, 0.0, network.start(self.weight))
+        start = network.start(self.weight, self.level)
+        centre = np.where(network.penalised, 0.0, start)
         strength = alpha * network.penalised
         if alpha > 0 and isinstance(network, QuantileRamps):
             strength = strength + _LEVEL_STRENGTH * ~network.penalised
@@ -166,7 +176,7 @@ class MarginProblem:
         could turn over.
         """
         network = self.ramps(n_hinges)
-        parameters = network.start()
+        parameters = network.start(self.weight, self.level)
         if len(parameters) == 1:
             return _STRENGTHS[0]
         total = float(self.weight.sum())

@@ -81,12 +81,11 @@ class MarginNetwork:
             at += (m + 1) * k
         return out
 
-    def start(self, weight: NDArray | None = None) -> NDArray:
-        """Hinges at quantiles of the signal, a constant output of one unit.
+    def start(self, weight: NDArray | None = None, level: float = 1.0) -> NDArray:
+        """Hinges at quantiles of the signal, a constant output of ``level`` units.
 
-        The output weights are 0, so that a fit begins at the single temperature that
-        ``unit`` stands for and no random number is needed. Hinges of further layers
-        pass the first layer's on.
+        The output weights are 0, so that a fit begins at a single temperature and no
+        random number is needed. Hinges of further layers pass the first layer's on.
         """
         parameters = np.zeros(len(self.penalised))
         layers = self.layers(parameters)
@@ -97,7 +96,7 @@ class MarginNetwork:
             for hidden, _ in layers[1:-1]:
                 unit = np.arange(len(hidden))
                 hidden[unit, unit % hidden.shape[1]] = 1.0
-        layers[-1][1][:] = np.log(np.expm1(1.0 - self.floor))
+        layers[-1][1][:] = _bias_of(level, self.floor)
         return parameters
 
     def random_start(self, random_state: np.random.RandomState) -> NDArray:
@@ -225,9 +224,9 @@ class QuantileRamps(MarginNetwork):
             left = np.repeat(self.knots[:-1], self.counts)
             self.fraction = (x - left) / np.repeat(np.diff(self.knots), self.counts)
 
-    def start(self, weight: NDArray | None = None) -> NDArray:
+    def start(self, weight: NDArray | None = None, level: float = 1.0) -> NDArray:
         parameters = np.zeros(len(self.penalised))
-        parameters[0] = np.log(np.expm1(1.0 - self.floor))
+        parameters[0] = _bias_of(level, self.floor)
         return parameters
 
     def layers(self, parameters: NDArray) -> list[tuple[NDArray, NDArray]]:
@@ -279,6 +278,13 @@ class QuantileRamps(MarginNetwork):
         part = _run_sums(delta * self.fraction, self.bounds)
         beyond = whole.sum() - np.cumsum(whole)
         return np.concatenate([[delta.sum()], (part + beyond) * self.root_mass])
+
+
+def _bias_of(level: float, floor: float) -> float:
+    """Output whose softplus is ``level - floor``, or little where that is negative."""
+    above = max(level - floor, 1e-3 * floor)
+    # log(exp(a) - 1) without overflow for large a.
+    return float(above + np.log(-np.expm1(-above)))
 
 
 def _run_sums(values: NDArray, bounds: NDArray) -> NDArray:

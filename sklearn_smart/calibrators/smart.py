@@ -69,10 +69,10 @@ class SMARTCalibrator(BaseCalibrator):
 
     Parameters
     ----------
-    objective : {"charbonnier_soft_ece", "soft_ece", "log_loss", "brier_score", \
-"top_label_log_loss"}, default="charbonnier_soft_ece"
-        The calibration loss. "top_label_log_loss" is the binary log loss of the
-        confidence against the correctness of the prediction.
+    objective : str, default="charbonnier_soft_ece"
+        The calibration loss: "charbonnier_soft_ece", "soft_ece", "log_loss",
+        "brier_score" or "top_label_log_loss", the binary log loss of the confidence
+        against the correctness of the prediction.
     n_bins : int, default=15
         Number of soft bins.
     bandwidth : float, default=0.05
@@ -96,9 +96,9 @@ class SMARTCalibrator(BaseCalibrator):
     hidden_layer_sizes : tuple of int, default=(16,)
         Widths of the network's hidden layers of rectified linear units. An empty tuple
         makes ``h`` the softplus of a linear function.
-    signal : {"margin", "soft_tail_gap", "participation_ratio", "top_logit", \
-"confidence", "entropy"}, default="margin"
-        The number of each sample that its temperature depends on.
+    signal : str, default="margin"
+        The number of each sample that its temperature depends on: "margin",
+        "soft_tail_gap", "participation_ratio", "top_logit", "confidence" or "entropy".
     hinges : {"fixed", "trained"}, default="fixed"
         "fixed" keeps the kinks of the hidden units at quantiles of the signal, with
         the map constant beyond the outermost: the objective is then smooth in few
@@ -188,9 +188,9 @@ class SMARTCalibrator(BaseCalibrator):
     >>> y = rng.integers(3, size=500)
     >>> scores = 4 * (np.eye(3)[y] + rng.normal(size=(500, 3)))
     >>> smart = SMARTCalibrator().fit(scores, y)
-    >>> smart.predict_proba([[9.0, 0.0, 0.0], [1.0, 0.0, 0.0]]).round(1)
-    array([[0.8, 0.1, 0.1],
-           [0.4, 0.3, 0.3]])
+    >>> smart.predict_proba([[9.0, 0.0, 0.0], [1.0, 0.0, 0.0]]).round(2)
+    array([[0.87, 0.06, 0.06],
+           [0.4 , 0.3 , 0.3 ]])
     """
 
     preserves_prediction = True
@@ -320,7 +320,7 @@ class SMARTCalibrator(BaseCalibrator):
         start = (
             network.random_start(check_random_state(self.random_state))
             if self.init == "random"
-            else network.start(problem.weight)
+            else network.start(problem.weight, problem.level)
         )
         solution = self._solve(objective, start)
         n_iter = solution.n_iter
@@ -357,6 +357,7 @@ class SMARTCalibrator(BaseCalibrator):
             weight=weight[order],
             unit=self._unit(),
             floor=self.min_temperature,
+            level=self.temperature_ / self._unit(),
         )
 
     def _losses(self, problem):
@@ -443,6 +444,11 @@ class SMARTCalibrator(BaseCalibrator):
         for name in ("alpha", "log_loss_weight"):
             if getattr(self, name) != "auto":
                 check_number(self, name, float, 0)
+        if not isinstance(self.relative, (bool, np.bool_)):
+            raise ValueError(
+                "The 'relative' parameter of SMARTCalibrator must be True or False. "
+                f"Got {self.relative!r} instead."
+            )
         check_number(
             self, "min_temperature", float, 0, 1.0 if self.relative else np.inf
         )

@@ -121,8 +121,24 @@ def test_any_number_of_bins(n_bins, binning):
 def test_minimum_temperature_is_kept():
     smart = SMARTCalibrator(alpha=0.01, min_temperature=0.8).fit(SCORES, Y)
     assert (smart.temperatures(20 * SCORES) >= 0.8 * smart.temperature_ - 1e-9).all()
-    absolute = SMARTCalibrator(alpha=0.01, min_temperature=0.9, relative=False)
-    assert (absolute.fit(SCORES, Y).temperatures(20 * SCORES) >= 0.9 - 1e-9).all()
+
+
+@pytest.mark.parametrize("floor", [0.0, 0.9, 2.0, 50.0])
+@pytest.mark.parametrize("hinges", ["fixed", "trained"])
+def test_minimum_temperature_in_units_of_the_logits(floor, hinges):
+    smart = SMARTCalibrator(
+        alpha=0.1, min_temperature=floor, relative=False, hinges=hinges
+    )
+    smart.fit(SCORES, Y)
+    assert (smart.temperatures(20 * SCORES) >= floor - 1e-9).all()
+
+
+@pytest.mark.parametrize("scale", [0.01, 1.0, 1e4])
+def test_a_fit_in_units_of_the_logits_starts_at_the_single_temperature(scale):
+    smart = SMARTCalibrator(alpha=1e9, relative=False, objective="log_loss")
+    smart.fit(scale * SCORES, Y)
+    temperature = smart.temperatures(scale * SCORES)
+    assert_allclose(temperature, smart.temperature_, rtol=1e-2)
 
 
 def test_temperature_far_below_one_is_found():
@@ -224,6 +240,7 @@ BAD_PARAMETERS = {
     "learning_rate": [0, -1, "a", None, np.nan],
     "n_iter_no_change": [0, -3, 1.5, "a"],
     "min_temperature": [-0.1, "a", None, np.nan, 1.0, 2.0],
+    "relative": ["yes", None, 2],
     "init": ["zeros", None, 0],
     "random_state": ["a", -1, 1.5],
     "input": ["scores", None],
@@ -231,9 +248,7 @@ BAD_PARAMETERS = {
 
 
 def test_every_parameter_is_listed_above():
-    assert set(BAD_PARAMETERS) | {"classes", "relative"} == set(
-        SMARTCalibrator().get_params()
-    )
+    assert set(BAD_PARAMETERS) | {"classes"} == set(SMARTCalibrator().get_params())
 
 
 @pytest.mark.parametrize(

@@ -83,3 +83,14 @@ def test_no_error_at_all_ends_at_the_other_bound():
     assert not single.converged
     assert single.temperature > 0
     assert single.loss < 1e-12
+
+
+@pytest.mark.parametrize("size", [1e3, 1e9, 1e15])
+def test_a_certain_and_right_row_does_not_count(size):
+    logits, y, _, _ = make_problem(n=60)
+    alone = fit(logits, y)
+    certain = np.zeros((1, logits.shape[1]))
+    certain[0, 0] = size
+    together = fit(np.vstack([logits, certain]), np.append(y, 0))
+    assert together.converged
+    assert_allclose(together.temperature, alone.temperature, rtol=1e-9)
