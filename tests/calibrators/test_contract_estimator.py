@@ -87,10 +87,11 @@ def test_not_fitted(calibrator, method):
 
 
 def test_documented_attributes_are_the_fitted_ones(calibrator):
-    lines = type(calibrator).__doc__.splitlines()
-    first = lines.index("    Attributes") + 2
-    section = lines[first : lines.index("", first)]
-    names = [re.match(r"    (\w[\w, ]*) : ", line) for line in section]
+    lines = inspect.getdoc(type(calibrator)).splitlines()
+    first = lines.index("Attributes") + 2
+    last = lines.index("", first) if "" in lines[first:] else len(lines)
+    section = lines[first:last]
+    names = [re.match(r"(\w[\w, ]*) : ", line) for line in section]
     documented = {n for match in names if match for n in match[1].split(", ")}
     calibrator.fit(SCORES, Y)
     found = {name for name in vars(calibrator) if name.endswith("_")}
