@@ -33,6 +33,7 @@ NEEDS = [
     ("to_frame", "pandas", "needs the 'pandas' extra"),
     ("import pandas", "pandas", "needs the 'pandas' extra"),
     ("import torch", "torch", "needs PyTorch"),
+    ("xgboost", "xgboost", "needs the 'boosting' extra"),
 ]
 
 

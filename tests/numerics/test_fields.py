@@ -242,6 +242,15 @@ def test_negative_null_vectors_are_counted():
     assert_allclose(negative, np.maximum(-null, 0).sum(), atol=1e-12)
 
 
+@pytest.mark.parametrize("gamma", [0.5, 2.0, 4.0])
+@pytest.mark.parametrize("norm", [1.0, 2.0, np.inf])
+def test_posterior_of_two_classes_scales_the_log_odds(gamma, norm):
+    logits, _, _ = sample(2)
+    log_eta = field_log_posterior(BrierWeight(gamma, norm=norm), logits)
+    odds, raw = np.diff(log_eta, axis=1), np.diff(logits, axis=1)
+    assert_allclose(odds, (1 + gamma) * raw, atol=1e-10)
+
+
 @pytest.mark.parametrize("far", [50.0, 1000.0, 1e6])
 @pytest.mark.parametrize("weight", INVERTIBLE, ids=repr)
 def test_posterior_of_a_certain_output_is_that_class(weight, far):
