@@ -14,9 +14,9 @@ CHECKS = parametrize_with_checks(
         BrierWeightedClassifier("focal", solver="newton", class_weight="balanced"),
         BrierWeightedClassifier("dual_focal", gamma=5),
         BrierWeightedClassifier(loss="brier_score"),
-        BrierWeightedClassifier(gamma=1, solver="sgd"),
+        BrierWeightedClassifier(gamma=1, solver="sgd", max_iter=50),
         BrierWeightedClassifier(
-            hidden_layer_sizes=(16,), learning_rate_init=0.01, C=100
+            hidden_layer_sizes=(16,), learning_rate_init=0.02, C=100, max_iter=50
         ),
     ]
 )

@@ -142,8 +142,7 @@ def test_sparse_and_dense_agree(as_container):
 
 
 def test_sparse_data_are_never_made_dense():
-    rng = np.random.default_rng(0)
-    X = sparse.random_array((300, 200_000), density=1e-4, rng=rng, format="csr")
+    X = sparse.random(300, 200_000, density=1e-4, format="csr", random_state=0)
     y = np.arange(300) % 3
     model = BrierWeightedClassifier().fit(X, y)  # 480 MB if it were dense
     assert model.converged_
