@@ -32,6 +32,12 @@ def check_weight(sample_weight, n_samples):
         raise ValueError("sample_weight holds negative values; weights must be >= 0.")
     if not weight.any():
         raise ValueError("sample_weight is zero for all samples; nothing is left.")
+    with np.errstate(over="ignore", under="ignore"):
+        if not 0 < np.square(weight.sum()) < np.inf:
+            raise ValueError(
+                "sample_weight is too large or too small for double precision. Weights "
+                "are frequencies: divide them by their mean."
+            )
     return weight
 
 

@@ -48,11 +48,14 @@ def brier_score(tempered: Tempered, weight: NDArray) -> tuple[float, NDArray]:
 def top_label_log_loss(tempered: Tempered, weight: NDArray) -> tuple[float, NDArray]:
     """Mean of ``-a log c - (1 - a) log(1 - c)``, with ``log c = -L``."""
     share = weight / weight.sum()
-    wrong = ~tempered.correct
     # Confidence 1 in double precision would be an infinite loss on a wrong row.
-    partition = np.maximum(tempered.log_partition, np.finfo(np.float64).eps)
-    value = np.where(wrong, -np.log(-np.expm1(-partition)), partition)
-    gradient = np.where(wrong, -1 / np.expm1(partition), 1.0) * tempered.slope
+    value = np.maximum(tempered.log_partition, np.finfo(np.float64).eps)
+    gradient = tempered.slope.copy()
+    # Few rows are wrong, and only they need more than the curve itself.
+    wrong = np.flatnonzero(~tempered.correct)
+    partition = value[wrong]
+    value[wrong] = -np.log(-np.expm1(-partition))
+    gradient[wrong] /= -np.expm1(partition)
     return float(share @ value), share * gradient
 
 

@@ -352,16 +352,16 @@ def _gmres(
 
 
 def convex_root(
-    slope: Callable[[float], float], low: float, high: float
+    slope: Callable[[float], float], low: float, high: float, xtol: float = 1e-13
 ) -> tuple[float, int, bool]:
     """Minimiser of a convex function of ``exp(t)`` on [low, high], from its slope in t.
 
-    Returns ``t``, the number of evaluations, and whether the minimum is inside; it is
-    not where the slope has one sign throughout, and ``t`` is then that end.
+    Returns ``t``, to ``xtol``, the number of evaluations, and whether the minimum is
+    inside; it is not where the slope has one sign throughout, and ``t`` is that end.
     """
     if slope(low) >= 0:
         return low, 1, False
     if slope(high) <= 0:
         return high, 2, False
-    root, report = optimize.brentq(slope, low, high, xtol=1e-13, full_output=True)
+    root, report = optimize.brentq(slope, low, high, xtol=xtol, full_output=True)
     return float(root), report.function_calls + 2, True

@@ -23,8 +23,8 @@ from .tempered import CurveTable, TemperedLogits
 # are 0 or 1, as a single row of huge gaps says nothing of the others.
 _LOWEST, _HIGHEST = 1e-4, 1e4
 
-# Rows from which the search is begun where there are many more.
-_FIRST_ROWS = 2000
+# The search is begun on about so many logits, where there are many more.
+_FIRST_LOGITS = 100_000
 
 
 @dataclass(frozen=True)
@@ -55,10 +55,10 @@ class _LogLoss:
         first = beta * float(self.share @ (slope + self.rows.gap))
         return first, first + beta**2 * float(self.share @ bend)
 
-    def minimise(self, low: float, high: float) -> tuple[float, bool]:
-        """``t`` of least loss on [low, high], and whether it is inside."""
-        t, _, converged = convex_root(lambda t: self.slopes(t)[0], low, high)
-        return t, converged
+    def minimise(self, low: float, high: float, xtol: float) -> tuple[float, bool]:
+        """``t`` of least loss on [low, high] to xtol, and whether it is inside."""
+        t, _, inside = convex_root(lambda t: self.slopes(t)[0], low, high, xtol)
+        return t, inside
 
     def polish(self, start: float, low: float, high: float) -> tuple[float, bool]:
         """The minimum near ``start`` by Newton's steps."""
@@ -84,19 +84,16 @@ def fit_single_temperature(rows: TemperedLogits, weight: NDArray) -> SingleTempe
     some = gap > 0
     median = float(quantile_centres(gap[some], 1, weight[some])[0])
     low, high = float(np.log(_LOWEST)), float(np.log(_HIGHEST) + np.log(scale / median))
-    step = len(rows) // _FIRST_ROWS or 1
+    step = rows.logits.size // _FIRST_LOGITS or 1
     few = _LogLoss(rows.every(step), weight[::step], scale)
-    t, converged = few.minimise(low, high)
-    loss = few
-    if step > 1:
-        loss = _LogLoss(rows, weight, scale)
-        inside = False
-        if converged:
-            # The error of a Newton step is the square of its length, about: the last
-            # one, shorter than xtol, leaves nothing that double precision would show.
-            t, inside = loss.polish(t, low, high)
-        if not inside:
-            t, converged = loss.minimise(low, high)
+    loss = _LogLoss(rows, weight, scale)
+    t, converged = few.minimise(low, high, xtol=1e-2)
+    if converged:
+        # The error of a Newton step is the square of its length, about: the last one,
+        # shorter than xtol, leaves nothing that double precision would show.
+        t, converged = loss.polish(t, low, high)
+    if not converged:
+        t, converged = loss.minimise(low, high, xtol=1e-13)
     loss.slopes(t)
     beta = float(np.exp(t)) / scale
     return SingleTemperature(1 / beta, loss.value, loss.passes, converged)

@@ -39,6 +39,27 @@ class BaseCalibrator(ClassifierMixin, TransformerMixin, BaseEstimator):
     ``_log_proba(logits)``, calibrated log-probabilities (n, K); `_proba` where that
     is more than their exponential. Subclasses that work on the numbers as they are
     given set ``_wants_logits`` to False.
+
+    Examples
+    --------
+    The smallest calibrator, which trusts nothing:
+
+    >>> import numpy as np
+    >>> from sklearn_smart import BaseCalibrator
+    >>> class Frequencies(BaseCalibrator):
+    ...     def __init__(self, *, input="logits", classes=None):
+    ...         self.input = input
+    ...         self.classes = classes
+    ...
+    ...     def _fit(self, logits, y, sample_weight):
+    ...         counts = np.bincount(y, sample_weight, minlength=logits.shape[1])
+    ...         self.prior_ = counts / counts.sum()
+    ...
+    ...     def _log_proba(self, logits):
+    ...         return np.tile(np.log(self.prior_).astype(logits.dtype), (len(logits), 1))
+    >>> scores = [[2.0, 0.0], [0.0, 1.0], [3.0, 1.0], [1.0, 0.0]]
+    >>> Frequencies().fit(scores, ["a", "b", "a", "a"]).predict_proba([[0.0, 5.0]])
+    array([[0.75, 0.25]])
     """
 
     #: Whether the predicted class is that of the scores, whatever was fitted.
@@ -337,7 +358,8 @@ def _check_probabilities(given, single):
 
 def _check_logits(given):
     """Refuse a range the dtype cannot hold; warn where the rows are probabilities."""
-    simplex = True
+    # A single row of logits may well look like one of probabilities.
+    simplex = len(given) > 1
     for rows in row_blocks(*given.shape):
         block = given[rows]
         low, high = block.min(), block.max()

@@ -89,7 +89,7 @@ class SMARTCalibrator(BaseCalibrator):
         are "trained". "auto" weighs strengths by the evidence that the calibration set
         gives for each, the probability of its correct and wrong predictions with the
         network's weights integrated out by Laplace's method.
-    log_loss_weight : "auto" or float, default="auto"
+    top_label_weight : "auto" or float, default="auto"
         Weight of the top-label log loss beside the objective, >= 0. "auto" is
         ``sqrt(1000 / n)`` for the binned objectives, n the sum of weights, and 0 for
         the others, which are proper losses themselves.
@@ -103,12 +103,14 @@ class SMARTCalibrator(BaseCalibrator):
         "fixed" keeps the kinks of the hidden units at quantiles of the signal, with
         the map constant beyond the outermost: the objective is then smooth in few
         parameters. It needs one hidden layer; where quantiles coincide it has fewer
-        units. "trained" fits all weights, as the paper does.
+        units. "trained" fits all weights, as the paper does; the objective then has
+        kinks and many minima, and "lbfgs" may end at another one when the last digit
+        of a score changes.
     solver : {"lbfgs", "adam"}, default="lbfgs"
         Minimiser. "adam" takes full-batch steps and keeps the best parameters.
     max_iter : int, default=500
         Largest number of steps.
-    tol : float, default=1e-7
+    tol : float, default=1e-9
         "lbfgs" stops where a step lowers the objective by a smaller part of it; "adam",
         with ``n_iter_no_change``, where the objective itself improves by less.
     learning_rate : float, default=5e-3
@@ -118,9 +120,10 @@ class SMARTCalibrator(BaseCalibrator):
         ``max_iter`` steps.
     min_temperature : float, default=0.0
         Smallest temperature, in units of the single temperature, or of the logits
-        where ``relative`` is False.
-    relative : bool, default=True
-        Whether temperatures are measured in units of the fitted single temperature.
+        with ``temperature_unit="logits"``.
+    temperature_unit : {"fitted", "logits"}, default="fitted"
+        What the network's output of 1 stands for: the fitted single temperature, so
+        that the scale of the logits does not matter, or a temperature of 1.
     init : {"quantiles", "random"}, default="quantiles"
         Start of the network: hinges at quantiles of the signal and a constant output
         at the single temperature, or, with ``hinges="trained"``, uniform random numbers
@@ -145,7 +148,7 @@ class SMARTCalibrator(BaseCalibrator):
         which it is standardised.
     alpha_ : float
         The penalty used.
-    log_loss_weight_ : float
+    top_label_weight_ : float
         The weight of the log loss used.
     coefs_ : list of ndarray of shape (n_inputs, n_outputs)
         Weights of the network's layers.
@@ -204,17 +207,17 @@ class SMARTCalibrator(BaseCalibrator):
         smoothing=1e-3,
         binning="uniform",
         alpha="auto",
-        log_loss_weight="auto",
+        top_label_weight="auto",
         hidden_layer_sizes=(16,),
         signal="margin",
         hinges="fixed",
         solver="lbfgs",
         max_iter=500,
-        tol=1e-7,
+        tol=1e-9,
         learning_rate=5e-3,
         n_iter_no_change=None,
         min_temperature=0.0,
-        relative=True,
+        temperature_unit="fitted",
         init="quantiles",
         random_state=None,
         input="logits",
@@ -226,7 +229,7 @@ class SMARTCalibrator(BaseCalibrator):
         self.smoothing = smoothing
         self.binning = binning
         self.alpha = alpha
-        self.log_loss_weight = log_loss_weight
+        self.top_label_weight = top_label_weight
         self.hidden_layer_sizes = hidden_layer_sizes
         self.signal = signal
         self.hinges = hinges
@@ -236,7 +239,7 @@ class SMARTCalibrator(BaseCalibrator):
         self.learning_rate = learning_rate
         self.n_iter_no_change = n_iter_no_change
         self.min_temperature = min_temperature
-        self.relative = relative
+        self.temperature_unit = temperature_unit
         self.init = init
         self.random_state = random_state
         self.input = input
@@ -270,12 +273,12 @@ class SMARTCalibrator(BaseCalibrator):
         """
         recipe = {
             "alpha": 0.0,
-            "log_loss_weight": 0.0,
+            "top_label_weight": 0.0,
             "solver": "adam",
             "max_iter": 2000,
             "learning_rate": 5e-3,
             "min_temperature": 0.1,
-            "relative": False,
+            "temperature_unit": "logits",
             "hinges": "trained",
             "init": "random",
         }
@@ -305,7 +308,7 @@ class SMARTCalibrator(BaseCalibrator):
         problem = self._problem(rows, weight)
         losses = self._losses(problem)
         # The penalty goes with the likelihood, so it is scaled as that is.
-        scale = self.log_loss_weight_ if self.log_loss_weight_ > 0 else 1.0
+        scale = self.top_label_weight_ if self.top_label_weight_ > 0 else 1.0
         self.alpha_ = (
             scale * problem.choose_alpha(self._n_hinges())
             if self.alpha == "auto"
@@ -322,13 +325,22 @@ class SMARTCalibrator(BaseCalibrator):
             if self.init == "random"
             else network.start(problem.weight, problem.level)
         )
-        solution = self._solve(objective, start)
+        solution = self._solve(objective, start, self.max_iter)
         n_iter = solution.n_iter
-        if self.solver == "lbfgs":
+        if self.solver == "lbfgs" and n_iter < self.max_iter:
             # From here on the exact curves: the interpolation leaves no trace.
             problem.curves.anchor(1 / network.value(solution.parameters))
-            solution = self._solve(objective, solution.parameters)
+            steps_left = self.max_iter - n_iter
+            solution = self._solve(objective, solution.parameters, steps_left)
             n_iter += solution.n_iter
+        if not solution.converged:
+            warnings.warn(
+                f"SMARTCalibrator: solver {self.solver!r} did not converge in "
+                f"{self.max_iter} steps ({solution.message}). Increase max_iter or "
+                "tol.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
         layers = network.layers(solution.parameters)
         self.coefs_ = [coef.copy() for coef, _ in layers]
         self.intercepts_ = [intercept.copy() for _, intercept in layers]
@@ -340,7 +352,7 @@ class SMARTCalibrator(BaseCalibrator):
         return self.hidden_layer_sizes[0] if self.hidden_layer_sizes else 1
 
     def _unit(self):
-        return self.temperature_ if self.relative else 1.0
+        return self.temperature_ if self.temperature_unit == "fitted" else 1.0
 
     def _problem(self, rows, weight):
         """The calibration set in order of its signal, with the curves tabulated."""
@@ -366,14 +378,14 @@ class SMARTCalibrator(BaseCalibrator):
         proper = loss is not None
         if not proper:
             loss = self._binned_loss(problem)
-        self.log_loss_weight_ = (
+        self.top_label_weight_ = (
             (0.0 if proper else float(np.sqrt(_EQUAL_WEIGHT_AT / problem.weight.sum())))
-            if self.log_loss_weight == "auto"
-            else float(self.log_loss_weight)
+            if self.top_label_weight == "auto"
+            else float(self.top_label_weight)
         )
         losses = [(1.0, loss)]
-        if self.log_loss_weight_ > 0:
-            losses.append((self.log_loss_weight_, top_label_log_loss))
+        if self.top_label_weight_ > 0:
+            losses.append((self.top_label_weight_, top_label_log_loss))
         return losses
 
     def _binned_loss(self, problem):
@@ -387,27 +399,17 @@ class SMARTCalibrator(BaseCalibrator):
             table = SoftBinTable(centres, self.bandwidth)
         return CharbonnierSoftECE(centres, self.bandwidth, smoothing, table)
 
-    def _solve(self, objective, start):
+    def _solve(self, objective, start, max_iter):
         if self.solver == "lbfgs":
-            solution = lbfgs(objective, start, max_iter=self.max_iter, tol=self.tol)
-        else:
-            solution = adam(
-                objective,
-                start,
-                learning_rate=self.learning_rate,
-                max_iter=self.max_iter,
-                tol=self.tol,
-                n_iter_no_change=self.n_iter_no_change,
-            )
-        if not solution.converged:
-            warnings.warn(
-                f"SMARTCalibrator: solver {self.solver!r} did not converge in "
-                f"{self.max_iter} steps ({solution.message}). Increase max_iter or "
-                "tol.",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
-        return solution
+            return lbfgs(objective, start, max_iter=max_iter, tol=self.tol)
+        return adam(
+            objective,
+            start,
+            learning_rate=self.learning_rate,
+            max_iter=max_iter,
+            tol=self.tol,
+            n_iter_no_change=self.n_iter_no_change,
+        )
 
     def _temperatures(self, logits):
         values = signal(self.signal, logits, self._unit())
@@ -438,20 +440,16 @@ class SMARTCalibrator(BaseCalibrator):
         check_option(self, "hinges", ("fixed", "trained"))
         check_number(self, "n_bins", int, 1)
         check_number(self, "max_iter", int, 1)
-        for name in ("bandwidth", "tol", "learning_rate"):
+        check_number(self, "bandwidth", float, 1e-6)
+        for name in ("tol", "learning_rate"):
             check_number(self, name, float, 0, closed="neither")
         check_number(self, "smoothing", float, 0)
-        for name in ("alpha", "log_loss_weight"):
+        for name in ("alpha", "top_label_weight"):
             if getattr(self, name) != "auto":
                 check_number(self, name, float, 0)
-        if not isinstance(self.relative, (bool, np.bool_)):
-            raise ValueError(
-                "The 'relative' parameter of SMARTCalibrator must be True or False. "
-                f"Got {self.relative!r} instead."
-            )
-        check_number(
-            self, "min_temperature", float, 0, 1.0 if self.relative else np.inf
-        )
+        check_option(self, "temperature_unit", ("fitted", "logits"))
+        below = 1.0 if self.temperature_unit == "fitted" else np.inf
+        check_number(self, "min_temperature", float, 0, below)
         if self.n_iter_no_change is not None:
             check_number(self, "n_iter_no_change", int, 1)
         sizes = self.hidden_layer_sizes

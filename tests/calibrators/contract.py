@@ -49,7 +49,7 @@ def is_one_vs_rest(calibrator):
 def ignores_scale(calibrator):
     """Whether multiplying all scores by a constant changes no probability."""
     measures_in_logits = isinstance(calibrator, SMARTCalibrator) and (
-        not calibrator.relative
+        calibrator.temperature_unit == "logits"
     )
     # scikit-learn's isotonic regression joins scores that differ by less than the
     # resolution of their dtype, whatever their scale.

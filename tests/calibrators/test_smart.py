@@ -127,7 +127,7 @@ def test_minimum_temperature_is_kept():
 @pytest.mark.parametrize("hinges", ["fixed", "trained"])
 def test_minimum_temperature_in_units_of_the_logits(floor, hinges):
     smart = SMARTCalibrator(
-        alpha=0.1, min_temperature=floor, relative=False, hinges=hinges
+        alpha=0.1, min_temperature=floor, temperature_unit="logits", hinges=hinges
     )
     smart.fit(SCORES, Y)
     assert (smart.temperatures(20 * SCORES) >= floor - 1e-9).all()
@@ -135,7 +135,7 @@ def test_minimum_temperature_in_units_of_the_logits(floor, hinges):
 
 @pytest.mark.parametrize("scale", [0.01, 1.0, 1e4])
 def test_a_fit_in_units_of_the_logits_starts_at_the_single_temperature(scale):
-    smart = SMARTCalibrator(alpha=1e9, relative=False, objective="log_loss")
+    smart = SMARTCalibrator(alpha=1e9, temperature_unit="logits", objective="log_loss")
     smart.fit(scale * SCORES, Y)
     temperature = smart.temperatures(scale * SCORES)
     assert_allclose(temperature, smart.temperature_, rtol=1e-2)
@@ -188,7 +188,7 @@ def test_published_recipe():
         "smoothing": 1e-3,
         "binning": "uniform",
         "alpha": 0.0,
-        "log_loss_weight": 0.0,
+        "top_label_weight": 0.0,
         "hidden_layer_sizes": (16,),
         "signal": "margin",
         "solver": "adam",
@@ -230,7 +230,7 @@ BAD_PARAMETERS = {
     "smoothing": [-1e-3, "a", None, np.nan],
     "binning": ["equal", None, 0],
     "alpha": [-1, "best", None, np.nan],
-    "log_loss_weight": [-1, "best", None, np.nan],
+    "top_label_weight": [-1, "best", None, np.nan],
     "hidden_layer_sizes": [16, (0,), (-2,), (2.5,), ("a",), None, "16"],
     "signal": ["margins", None, 0],
     "hinges": ["free", None, 0],
@@ -240,7 +240,7 @@ BAD_PARAMETERS = {
     "learning_rate": [0, -1, "a", None, np.nan],
     "n_iter_no_change": [0, -3, 1.5, "a"],
     "min_temperature": [-0.1, "a", None, np.nan, 1.0, 2.0],
-    "relative": ["yes", None, 2],
+    "temperature_unit": ["yes", None, True],
     "init": ["zeros", None, 0],
     "random_state": ["a", -1, 1.5],
     "input": ["scores", None],
