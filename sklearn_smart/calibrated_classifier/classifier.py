@@ -243,7 +243,7 @@ class CalibratedClassifierCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         estimator_params, split_params = self._route(estimator, weight, fit_params)
 
         ensemble = self.ensemble
-        if ensemble == "auto":
+        if ensemble == "auto" or self._is_prefit():
             ensemble = not isinstance(estimator, FrozenEstimator)
         if ensemble or not isinstance(estimator, FrozenEstimator):
             splits = self._splits(X, labels, split_params)
@@ -365,9 +365,12 @@ class CalibratedClassifierCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
             if _routing_enabled():
                 estimator.set_fit_request(sample_weight=True)
             return estimator
-        if isinstance(self.cv, str) and self.cv == "prefit":
+        if self._is_prefit():
             return FrozenEstimator(self.estimator)
         return self.estimator
+
+    def _is_prefit(self):
+        return isinstance(self.cv, str) and self.cv == "prefit"
 
     def _check_parameters(self, estimator, weighted):
         if isinstance(estimator, type) or not hasattr(estimator, "fit"):
@@ -390,7 +393,7 @@ class CalibratedClassifierCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
             )
         if isinstance(estimator, FrozenEstimator):
             check_is_fitted(estimator)
-        if isinstance(self.cv, str) and self.cv == "prefit":
+        if self._is_prefit():
             warnings.warn(
                 "cv='prefit' is gone from scikit-learn. Pass "
                 "FrozenEstimator(estimator) instead.",

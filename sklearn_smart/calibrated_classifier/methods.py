@@ -101,6 +101,12 @@ def check_method(method, owner="CalibratedClassifierCV", weighted=False):
             f"predict_proba(scores). Got {method!r} instead."
         )
     steps = steps_of(method)
+    for step in steps[:-1]:
+        if not hasattr(step, "transform"):
+            raise ValueError(
+                f"{type(step).__name__} is not the last step of the Pipeline of "
+                "calibrators and has no transform, which gives the next one its logits."
+            )
     for step in steps[1:]:
         if getattr(step, "input", "logits") != "logits":
             raise ValueError(
@@ -138,7 +144,7 @@ def declared_input(calibrator):
 def _new_calibrator(method, kind):
     """An unfitted calibrator for scores of a kind, and the offset of its logits."""
     if not isinstance(method, str):
-        return clone(method), None
+        return clone(method, safe=False), None
     if method == "temperature":
         return CALIBRATORS[method](), _TEMPERATURE_OFFSET
     if method in ("sigmoid", "isotonic"):
@@ -200,7 +206,12 @@ def fit_method(method, scores, y, classes, sample_weight=None, unseen=None):
     named_temperature = isinstance(method, str) and method == "temperature"
     fit = _fit_named_temperature if named_temperature else _fit_steps
     wanted = scores.as_input(declared_input(calibrator), offset)
-    fit(calibrator, wanted, y, sample_weight)
+    # Sums by several threads are rounded otherwise, and how many a parallel worker gets
+    # depends on n_jobs. What a calibrator sums is small.
+    from threadpoolctl import threadpool_limits  # scikit-learn brings it
+
+    with threadpool_limits(limits=1, user_api="blas"):
+        fit(calibrator, wanted, y, sample_weight)
     return FittedMethod(calibrator, classes, known, offset)
 
 
