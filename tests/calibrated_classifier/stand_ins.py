@@ -8,9 +8,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 
-from sklearn_smart import (
-    SMARTCalibrator,
-)
+from sklearn_smart import SMARTCalibrator
 from sklearn_smart.calibrators import CALIBRATORS
 
 ENSEMBLE = pytest.mark.parametrize("ensemble", [True, False])

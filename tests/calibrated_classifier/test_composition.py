@@ -3,10 +3,7 @@
 import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
-from sklearn.ensemble import (
-    StackingClassifier,
-    VotingClassifier,
-)
+from sklearn.ensemble import StackingClassifier, VotingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import (
     FixedThresholdClassifier,
@@ -19,17 +16,9 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from sklearn_smart import (
-    CalibratedClassifierCV,
-    SMARTCalibrator,
-    TemperatureScaling,
-)
+from sklearn_smart import CalibratedClassifierCV, SMARTCalibrator, TemperatureScaling
 
-from .stand_ins import (
-    ENSEMBLE,
-    SMALL_SMART,
-    make_data,
-)
+from .stand_ins import ENSEMBLE, SMALL_SMART, make_data
 
 
 def test_search_for_parameters_of_the_method():

@@ -5,28 +5,19 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.ensemble import (
-    HistGradientBoostingClassifier,
-)
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.exceptions import DataConversionWarning
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import (
-    cross_val_score,
-)
+from sklearn.model_selection import cross_val_score
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.utils import get_tags
 
-from sklearn_smart import (
-    CalibratedClassifierCV,
-)
+from sklearn_smart import CalibratedClassifierCV
 
-from .stand_ins import (
-    ENSEMBLE,
-    make_data,
-)
+from .stand_ins import ENSEMBLE, make_data
 
 
 def test_sparse_data_frames_and_lists():

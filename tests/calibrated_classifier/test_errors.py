@@ -5,24 +5,14 @@ import pytest
 from sklearn.frozen import FrozenEstimator
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import (
-    GridSearchCV,
-    LeaveOneOut,
-)
+from sklearn.model_selection import GridSearchCV, LeaveOneOut
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from sklearn_smart import (
-    CalibratedClassifierCV,
-    SMARTCalibrator,
-)
+from sklearn_smart import CalibratedClassifierCV, SMARTCalibrator
 
-from .stand_ins import (
-    Bad,
-    NeverFitted,
-    make_data,
-)
+from .stand_ins import Bad, NeverFitted, make_data
 
 
 @pytest.mark.parametrize(

@@ -21,19 +21,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
-from sklearn_smart import (
-    CalibratedClassifierCV,
-    SigmoidCalibrator,
-    SMARTCalibrator,
-)
+from sklearn_smart import CalibratedClassifierCV, SigmoidCalibrator, SMARTCalibrator
 from sklearn_smart.calibrators import CALIBRATORS
 
-from .stand_ins import (
-    ENSEMBLE,
-    NAMES,
-    SMALL_SMART,
-    make_data,
-)
+from .stand_ins import ENSEMBLE, NAMES, SMALL_SMART, make_data
 
 
 @NAMES

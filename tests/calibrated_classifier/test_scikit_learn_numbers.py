@@ -8,22 +8,16 @@ import sklearn.calibration
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import load_iris
-from sklearn.ensemble import (
-    RandomForestClassifier,
-)
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import (
-    cross_val_predict,
-)
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.naive_bayes import GaussianNB
+from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils import get_tags
 
-from sklearn_smart import (
-    CalibratedClassifierCV,
-    SigmoidCalibrator,
-    TemperatureScaling,
-)
+from sklearn_smart import CalibratedClassifierCV, SigmoidCalibrator, TemperatureScaling
 
 from .stand_ins import (
     ENSEMBLE,
@@ -263,3 +257,113 @@ def test_defect_frozen_base_and_weights():
     theirs = sklearn.calibration.CalibratedClassifierCV(frozen, **settings)
     with pytest.warns(UserWarning, match="sample_weight"):
         theirs.fit(X, y, sample_weight=weight)
+
+
+def test_defect_scores_of_pairs():
+    X, y = make_data(n_classes=3)
+    base = SVC(decision_function_shape="ovo")
+    theirs = sklearn.calibration.CalibratedClassifierCV(base, method="sigmoid", cv=2)
+    assert theirs.fit(X, y).predict_proba(X).shape == (len(y), 3)
+    with pytest.raises(ValueError, match="decision_function_shape='ovr'"):
+        CalibratedClassifierCV(base, method="sigmoid", cv=2).fit(X, y)
+
+
+def test_defect_matrix_of_pairs():
+    X, y = make_data()
+    base = SVC(kernel="precomputed")
+    theirs = sklearn.calibration.CalibratedClassifierCV(base, method="sigmoid", cv=2)
+    with pytest.raises(ValueError, match="square matrix"):
+        theirs.fit(X @ X.T, y)
+    assert not get_tags(theirs).input_tags.pairwise
+    ours = CalibratedClassifierCV(base, method="sigmoid", cv=2).fit(X @ X.T, y)
+    assert ours.predict_proba(X @ X.T).shape == (len(y), 3)
+
+
+def test_defect_tags():
+    base = HistGradientBoostingClassifier()
+    theirs = sklearn.calibration.CalibratedClassifierCV(base)
+    assert not get_tags(theirs).input_tags.allow_nan
+    assert get_tags(CalibratedClassifierCV(base)).input_tags.allow_nan
+
+
+@pytest.mark.parametrize("weights", ["negative", "zero in a fold"])
+def test_defect_weights_accepted(weights):
+    X, y = make_data()
+    splits = list(StratifiedKFold(3).split(X, y))
+    weight = np.ones(len(y))
+    weight[splits[0][1] if weights != "negative" else 0] = -float(weights == "negative")
+    settings = {"method": "sigmoid", "cv": splits}
+    theirs = sklearn.calibration.CalibratedClassifierCV(GaussianNB(), **settings)
+    theirs.fit(X, y, sample_weight=weight)
+    with pytest.raises(ValueError, match=r"negative|No sample is left"):
+        CalibratedClassifierCV(GaussianNB(), **settings).fit(X, y, sample_weight=weight)
+
+
+def test_defect_probabilities_that_are_none():
+    X, y = make_data()
+
+    class NoDecision(FixedProbabilities):
+        def predict_proba(self, X):
+            return np.repeat([[-0.2, 0.9, 0.9]], len(X), axis=0)
+
+    settings = {"method": "sigmoid", "cv": 2}
+    sklearn.calibration.CalibratedClassifierCV(NoDecision(), **settings).fit(X, y)
+    with pytest.raises(ValueError, match="base estimator NoDecision ranges from -0.2"):
+        CalibratedClassifierCV(NoDecision(), **settings).fit(X, y)
+
+
+def test_defect_scores_that_are_not_finite():
+    X, y = make_data()
+
+    class Infinite(FixedScores):
+        def decision_function(self, X):
+            return np.where(np.arange(len(X))[:, None] == 3, np.inf, X[:, :3])
+
+    settings = {"method": "isotonic", "cv": 2}
+    theirs = sklearn.calibration.CalibratedClassifierCV(Infinite(), **settings)
+    with pytest.raises(ValueError, match="Input .* contains infinity") as error:
+        theirs.fit(X, y)
+    assert "Infinite" not in str(error.value)
+    ours = CalibratedClassifierCV(Infinite(), **settings)
+    with pytest.raises(ValueError, match="decision_function of the base .* Infinite"):
+        ours.fit(X, y)
+
+
+def test_defect_nullable_labels():
+    pd = pytest.importorskip("pandas")
+    X, y = make_data()
+    y = pd.Series(y, dtype="Int64")
+    settings = {"method": "sigmoid", "cv": 2}
+    theirs = sklearn.calibration.CalibratedClassifierCV(GaussianNB(), **settings)
+    assert theirs.fit(X, y).predict(X).dtype == np.float64
+    ours = CalibratedClassifierCV(GaussianNB(), **settings).fit(X, y)
+    assert ours.predict(X).dtype == np.int64
+
+
+@pytest.mark.skipif("temperature" not in SKLEARN_METHODS, reason="scikit-learn < 1.8")
+def test_defect_temperature_and_a_fold_that_lacks_a_class():
+    X, y = make_data()
+    known = np.flatnonzero(y > 0)
+    splits = list(StratifiedKFold(2).split(X, y))
+    splits.append((known, np.arange(len(y))))
+    settings = {"method": "temperature", "cv": splits}
+    theirs = sklearn.calibration.CalibratedClassifierCV(GaussianNB(), **settings)
+    with pytest.raises(ValueError):  # noqa: PT011 - shapes, in NumPy's words
+        theirs.fit(X, y).predict_proba(X)
+    ours = CalibratedClassifierCV(GaussianNB(), **settings).fit(X, y)
+    blind = ours.calibrated_classifiers_[-1]
+    assert_array_equal(blind.predict_proba(X)[:, 0], 0)
+    base = GaussianNB().fit(X[known], y[known])
+    by_hand = TemperatureScaling()
+    by_hand.fit(np.log(base.predict_proba(X[known]) + 1e-12), y[known])
+    assert_allclose(blind.calibrators[0].temperature_, by_hand.temperature_, rtol=1e-6)
+
+
+def test_unknown_label_of_a_frozen_model():
+    X, y = make_data(n_classes=3)
+    frozen = FrozenEstimator(LogisticRegression().fit(X[y < 2], y[y < 2]))
+    settings = {"method": "sigmoid", "ensemble": True, "cv": 2}
+    theirs = sklearn.calibration.CalibratedClassifierCV(frozen, **settings).fit(X, y)
+    assert_array_equal(theirs.predict_proba(X)[:, 2], 0)
+    with pytest.raises(ValueError, match=r"not among the classes: \[2\]"):
+        CalibratedClassifierCV(frozen, **settings).fit(X, y)

@@ -7,21 +7,13 @@ from sklearn import config_context
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import (
-    GridSearchCV,
-    GroupKFold,
-    StratifiedKFold,
-)
+from sklearn.model_selection import GridSearchCV, GroupKFold, StratifiedKFold
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from sklearn_smart import (
-    CalibratedClassifierCV,
-    SigmoidCalibrator,
-    TemperatureScaling,
-)
+from sklearn_smart import CalibratedClassifierCV, SigmoidCalibrator, TemperatureScaling
 
 from .stand_ins import (
     ENSEMBLE,
