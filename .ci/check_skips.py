@@ -1,10 +1,11 @@
 """Fail where a test was skipped for a reason that is not on a short list.
 
-``python check_skips.py REPORT.xml [--without-extras]`` reads pytest's junit report and
-prints each reason with its number of tests. A test may be skipped
+``python check_skips.py REPORT.xml [--without-extras FILE]`` reads pytest's junit report
+and prints each reason with its number of tests. A test may be skipped
 
 - where the folder beside the repository is absent;
-- with ``--without-extras``, where it needs one of the package's extras;
+- with ``--without-extras``, where it needs one of the package's extras; FILE then holds
+  these tests, one a line, for a run with the extras;
 - where it needs a newer scikit-learn than the one installed;
 - where it needs PyTorch, a boosting library, or one that a few tests compare with.
 """
@@ -28,13 +29,12 @@ NEWER = r"needs scikit-learn >= (\d+)\.(\d+)"
 OTHERS = r"needs PyTorch|needs the '(boosting|rivals|torch)' extra"
 
 
-def is_allowed(reason, without_extras):
+def is_allowed(reason):
     newer = re.fullmatch(NEWER, reason)
     if newer:
         installed = tuple(int(part) for part in sklearn.__version__.split(".")[:2])
         return installed < tuple(int(part) for part in newer.groups())
-    patterns = [ABSENT, OTHERS, *([EXTRA] if without_extras else [])]
-    return any(re.fullmatch(pattern, reason) for pattern in patterns)
+    return any(re.fullmatch(pattern, reason) for pattern in (ABSENT, OTHERS))
 
 
 def reason_of(skipped):
@@ -45,23 +45,33 @@ def reason_of(skipped):
     return skipped.get("message")
 
 
+def skipped_tests(report):
+    """Yield node id and reason of each skipped test."""
+    for case in ET.parse(report).iter("testcase"):
+        for skipped in case.iter("skipped"):
+            # An expected failure stands there too, as a skipped test of this type.
+            if skipped.get("type") != "pytest.xfail":
+                module, name = case.get("classname"), case.get("name")
+                path = (module or name).replace(".", "/") + ".py"
+                yield f"{path}::{name}" if module else path, reason_of(skipped)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("report")
-    parser.add_argument("--without-extras", action="store_true")
+    parser.add_argument("--without-extras", metavar="FILE")
     arguments = parser.parse_args()
-    cases = list(ET.parse(arguments.report).iter("testcase"))
-    # An expected failure stands in the report as a skipped test of another type.
-    reasons = Counter(
-        reason_of(skipped)
-        for case in cases
-        for skipped in case.iter("skipped")
-        if skipped.get("type") != "pytest.xfail"
-    )
+    skipped = list(skipped_tests(arguments.report))
+    if arguments.without_extras:
+        lack_extras = [test for test, reason in skipped if re.fullmatch(EXTRA, reason)]
+        with open(arguments.without_extras, "w", encoding="utf-8") as file:
+            file.writelines(f"{test}\n" for test in lack_extras)
     refused = 0
-    print(f"{len(cases)} tests, {sum(reasons.values())} skipped")
-    for reason, number in sorted(reasons.items()):
-        allowed = is_allowed(reason, arguments.without_extras)
+    print(f"{len(skipped)} skipped")
+    for reason, number in sorted(Counter(reason for _, reason in skipped).items()):
+        allowed = is_allowed(reason) or (
+            bool(arguments.without_extras) and re.fullmatch(EXTRA, reason)
+        )
         refused += not allowed
         print(f"  {number} skipped: {reason}{'' if allowed else '  <- NOT ALLOWED'}")
     return int(refused > 0)
