@@ -68,6 +68,41 @@ class _LogLoss:
         return float(found.root), bool(found.converged and low < found.root < high)
 
 
+def _search_range(rows: TemperedLogits, weight: NDArray) -> tuple[float, float, float]:
+    """Scale of ``1 / beta``, 0 for ties, and the range of ``log(beta scale)``."""
+    n_classes = rows.logits.shape[1]
+    gap = rows.mean_gap() * (n_classes / (n_classes - 1))
+    scale = float(weight @ gap / weight.sum())
+    if scale == 0.0:
+        return 0.0, 0.0, 0.0
+    some = gap > 0
+    median = float(quantile_centres(gap[some], 1, weight[some])[0])
+    high = float(np.log(_HIGHEST) + np.log(scale / median))
+    return scale, float(np.log(_LOWEST)), high
+
+
+def fit_by_succession(rows: TemperedLogits, weight: NDArray) -> SingleTemperature:
+    """The temperature at which the mean confidence is ``(n + 1) / (n + 2)``.
+
+    For rows that are all predicted correctly, where the log loss would have all
+    probabilities 0 or 1: by Laplace's rule of succession so many of the rows to come
+    are predicted correctly. ``n`` is the sum of weights.
+    """
+    scale, low, high = _search_range(rows, weight)
+    total = float(weight.sum())
+    if scale == 0.0:
+        return SingleTemperature(1.0, float(np.log(rows.logits.shape[1])), 0, True)
+
+    def lack(t: float) -> float:
+        confidence = rows.at(np.exp(t) / scale).confidence
+        return float(weight @ confidence) / total - (total + 1) / (total + 2)
+
+    t, n_iter, _ = convex_root(lack, low, high)
+    tempered = rows.at(np.exp(t) / scale)
+    loss = float(weight @ (tempered.log_partition + tempered.beta * rows.gap)) / total
+    return SingleTemperature(float(scale / np.exp(t)), loss, n_iter, True)
+
+
 def fit_single_temperature(rows: TemperedLogits, weight: NDArray) -> SingleTemperature:
     """The temperature of least log loss, to the precision of the arithmetic.
 
@@ -76,14 +111,9 @@ def fit_single_temperature(rows: TemperedLogits, weight: NDArray) -> SingleTempe
     and ``converged`` is False. Rows whose logits are all equal say nothing; where all
     do so, the temperature is 1.
     """
-    n_classes = rows.logits.shape[1]
-    gap = rows.mean_gap() * (n_classes / (n_classes - 1))
-    scale = float(weight @ gap / weight.sum())
+    scale, low, high = _search_range(rows, weight)
     if scale == 0.0:
-        return SingleTemperature(1.0, float(np.log(n_classes)), 0, True)
-    some = gap > 0
-    median = float(quantile_centres(gap[some], 1, weight[some])[0])
-    low, high = float(np.log(_LOWEST)), float(np.log(_HIGHEST) + np.log(scale / median))
+        return SingleTemperature(1.0, float(np.log(rows.logits.shape[1])), 0, True)
     step = rows.logits.size // _FIRST_LOGITS or 1
     few = _LogLoss(rows.every(step), weight[::step], scale)
     loss = _LogLoss(rows, weight, scale)

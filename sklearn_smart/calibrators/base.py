@@ -56,7 +56,8 @@ class BaseCalibrator(ClassifierMixin, TransformerMixin, BaseEstimator):
     ...         self.prior_ = counts / counts.sum()
     ...
     ...     def _log_proba(self, logits):
-    ...         return np.tile(np.log(self.prior_).astype(logits.dtype), (len(logits), 1))
+    ...         log_prior = np.log(self.prior_).astype(logits.dtype)
+    ...         return np.tile(log_prior, (len(logits), 1))
     >>> scores = [[2.0, 0.0], [0.0, 1.0], [3.0, 1.0], [1.0, 0.0]]
     >>> Frequencies().fit(scores, ["a", "b", "a", "a"]).predict_proba([[0.0, 5.0]])
     array([[0.75, 0.25]])

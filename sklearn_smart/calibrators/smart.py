@@ -19,7 +19,7 @@ from .._numerics.calibration_losses import (
 from .._numerics.logits import tempered_log_softmax, tempered_softmax
 from .._numerics.signals import SIGNALS, signal, weighted_moments
 from .._numerics.solvers import adam, lbfgs
-from .._numerics.temperature_fit import MarginProblem
+from .._numerics.temperature_fit import MarginProblem, fit_by_succession
 from .._numerics.temperature_maps import MarginNetwork
 from .._numerics.tempered import TemperedLogits
 from .._validation import check_number, check_option
@@ -142,7 +142,10 @@ class SMARTCalibrator(BaseCalibrator):
     Attributes
     ----------
     temperature_ : float
-        The single temperature that the fit starts from, in units of the logits.
+        The single temperature that the fit starts from, in units of the logits: that
+        of least log loss. Where no sample is misclassified there is none; it is then
+        the one at which the mean confidence is ``(n + 1) / (n + 2)``, what Laplace's
+        rule of succession expects of samples to come.
     margin_mean_, margin_scale_ : float
         Mean and standard deviation (ddof 0) of the signal of the calibration set, by
         which it is standardised.
@@ -303,7 +306,11 @@ class SMARTCalibrator(BaseCalibrator):
     def _fit(self, logits, y, sample_weight):
         rows = TemperedLogits(logits, y)
         weight = np.ones(len(y)) if sample_weight is None else sample_weight
-        single = single_temperature(rows, weight)
+        single = (
+            fit_by_succession(rows, weight)
+            if rows.correct.all()
+            else single_temperature(rows, weight)
+        )
         self.temperature_ = single.temperature
         problem = self._problem(rows, weight)
         losses = self._losses(problem)

@@ -14,7 +14,7 @@ from .base import BaseCalibrator
 
 
 def single_temperature(rows, weight):
-    """The fitted single temperature, with a warning where it is a bound."""
+    """The temperature of least log loss, with a warning where it is a bound."""
     single = fit_single_temperature(rows, weight)
     if not single.converged:
         reason = (

@@ -331,3 +331,15 @@ def test_published_recipe_on_cifar10(resnet50):
     ]
     assert 0.36 <= np.mean(errors) <= 0.46
     assert max(errors) <= 0.50
+
+
+def test_a_sample_without_errors_is_calibrated_without_certainty():
+    rng = np.random.default_rng(0)
+    y = rng.integers(3, size=30)
+    scores = 8 * np.eye(3)[y] + rng.normal(size=(30, 3))
+    smart = SMARTCalibrator().fit(scores, y)
+    assert smart.converged_
+    confidence = smart.predict_proba(scores).max(axis=1)
+    # 31/32 by the rule of succession; the objective may sharpen it, but not to 1.
+    assert 0.96 < confidence.mean() < 0.99
+    assert confidence.max() < 0.9999

@@ -6,7 +6,10 @@ from numpy.testing import assert_allclose
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax
 
-from sklearn_smart._numerics.temperature_fit import fit_single_temperature
+from sklearn_smart._numerics.temperature_fit import (
+    fit_by_succession,
+    fit_single_temperature,
+)
 from sklearn_smart._numerics.tempered import TemperedLogits
 
 from .problems import make_problem
@@ -94,3 +97,15 @@ def test_a_certain_and_right_row_does_not_count(size):
     together = fit(np.vstack([logits, certain]), np.append(y, 0))
     assert together.converged
     assert_allclose(together.temperature, alone.temperature, rtol=1e-9)
+
+
+def test_without_an_error_the_mean_confidence_follows_laplace():
+    # Four rows with margin 2, all correct: confidence 5/6 is log-odds log 5.
+    rows = TemperedLogits(np.array([[2.0, 0.0]] * 4), np.zeros(4, dtype=int))
+    single = fit_by_succession(rows, np.ones(4))
+    assert_allclose(single.temperature, 2 / np.log(5), rtol=1e-10)
+    assert_allclose(single.loss, np.log(6 / 5), rtol=1e-10)
+    assert single.converged
+    # A weight of 2 is every row twice.
+    double = fit_by_succession(rows, np.full(4, 2.0))
+    assert_allclose(double.temperature, 2 / np.log(9), rtol=1e-10)
