@@ -24,8 +24,10 @@ ABSENT = r"\.\./shared is absent"
 EXTRA = (
     r"needs the '(cli|pandas|plot)' extra"
     r"|could not import '(matplotlib|pandas|rich)[\w.]*': .*"
+    # scikit-learn's own checks
+    r"|pandas is not installed: .*"
 )
-NEWER = r"needs scikit-learn >= (\d+)\.(\d+)"
+NEWER = r"(?:needs scikit-learn >=|scikit-learn <) (\d+)\.(\d+)"
 # No extra that the suite is run with brings these.
 OTHERS = r"needs PyTorch|needs the '(boosting|rivals|torch)' extra"
 # One of scikit-learn's own checks, of arrays of other libraries: SciPy takes them only
