@@ -251,7 +251,8 @@ class BaseCalibrator(ClassifierMixin, TransformerMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If ``state`` is not of this format, of a newer version or of another class.
+            If ``state`` is not of this format, of a newer version or of another class,
+            or damaged: values are missing or give no probabilities.
         """
         if not isinstance(state, dict) or state.get("format") != _FORMAT:
             raise ValueError(f"not a saved calibrator: 'format' must be {_FORMAT!r}.")
@@ -276,7 +277,31 @@ class BaseCalibrator(ClassifierMixin, TransformerMixin, BaseEstimator):
         if not all(map(_is_fitted_name, fitted)) or "classes_" not in fitted:
             raise ValueError("the saved calibrator is damaged: fitted values missing.")
         vars(calibrator).update(fitted)
+        calibrator._check_loaded()
         return calibrator
+
+    def _check_loaded(self):
+        """Raise ValueError where loaded values give no probabilities.
+
+        Found out on trial rows, so that not each calibrator has to list its values.
+        """
+        n_classes = len(self.classes_)
+        trial = np.zeros((2, n_classes))  # a certain row and one of equal scores
+        if self.input == "probabilities":
+            trial[0, 0] = 1.0
+            trial[1] = 1 / n_classes
+        else:
+            trial[0, 0] = 1e3
+        try:
+            self._check_parameters()
+            with np.errstate(all="ignore"):
+                answer = self._proba(self._as_wanted(trial))
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"the saved calibrator is damaged: {error}") from error
+        if answer.shape != trial.shape or not np.isfinite(answer).all():
+            raise ValueError(
+                "the saved calibrator is damaged: its values give no probabilities."
+            )
 
     def _check_parameters(self):
         check_option(self, "input", ("logits", "probabilities"))

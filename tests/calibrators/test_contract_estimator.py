@@ -211,6 +211,7 @@ def test_json_has_no_callers_data(calibrator):
         lambda s: {**s, "parameters": None},
         lambda s: {**s, "fitted": {}},
         lambda s: {**s, "fitted": {"predict": 1, **s["fitted"]}},
+        lambda s: {**s, "parameters": {**s["parameters"], "input": "else"}},
         lambda s: {k: v for k, v in s.items() if k != "fitted"},
     ],
 )
@@ -218,6 +219,35 @@ def test_damaged_state_is_refused(calibrator, damage):
     state = calibrator.fit(SCORES, Y).to_dict()
     with pytest.raises(ValueError, match="saved calibrator|format_version"):
         BaseCalibrator.from_dict(damage(state))
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"coefs_": None},
+        {"coefs_": []},
+        {"intercepts_": 1},
+        {"margin_mean_": float("nan")},
+        {"margin_scale_": "one"},
+        {"margin_scale_": 0.0},
+    ],
+    ids=str,
+)
+def test_damaged_values_are_refused(damage):
+    state = SMARTCalibrator().fit(SCORES, Y).to_dict()
+    state["fitted"].update(damage)
+    with pytest.raises(ValueError, match="saved calibrator is damaged"):
+        BaseCalibrator.from_dict(state)
+
+
+def test_missing_values_and_unknown_options_are_refused():
+    state = SMARTCalibrator().fit(SCORES, Y).to_dict()
+    unknown = {**state, "parameters": {**state["parameters"], "signal": "else"}}
+    with pytest.raises(ValueError, match="damaged.*'signal' parameter"):
+        BaseCalibrator.from_dict(unknown)
+    del state["fitted"]["coefs_"]
+    with pytest.raises(ValueError, match="damaged.*coefs_"):
+        BaseCalibrator.from_dict(state)
 
 
 def test_state_of_another_class_is_refused(calibrator):
