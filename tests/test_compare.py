@@ -618,7 +618,7 @@ def test_probabilities_given_where_logits_are_declared(scores):
     ("settings", "message"),
     [
         ({"methods": []}, "methods is empty"),
-        ({"methods": ["platt"]}, "platt"),
+        ({"methods": ["platt"]}, "'methods' parameter .* Got 'platt'"),
         ({"methods": ["smart", "smart"]}, "twice"),
         ({"methods": [3]}, "pairs"),
         ({"methods": {"c": SMARTCalibrator}}, "instance"),
@@ -630,6 +630,7 @@ def test_probabilities_given_where_logits_are_declared(scores):
         ({"cv": [([0, 1], [])]}, "empty"),
         ({"cv": [([0, 1], [999])]}, "row numbers"),
         ({"n_repeats": 0}, "'n_repeats'"),
+        ({"progress": 3}, "'progress'"),
         ({"calibration_size": 1.0}, "'calibration_size'"),
         ({"confidence_level": 95}, "'confidence_level'"),
         ({"random_state": -1}, "'random_state'"),

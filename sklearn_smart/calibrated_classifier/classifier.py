@@ -465,7 +465,10 @@ class CalibratedClassifierCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
                 "classes, which calibration needs. Pass another cv."
             )
         cv = check_cv(cv, labels, classifier=True)
-        return cv.split(X, labels, **split_params)
+        splits = list(cv.split(X, labels, **split_params))
+        if not splits:
+            raise ValueError("cv yields no split: there is nothing to fit on.")
+        return splits
 
     def _copy_features(self, X):
         first = self.calibrated_classifiers_[0]

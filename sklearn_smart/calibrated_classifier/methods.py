@@ -83,7 +83,9 @@ class FittedMethod(NamedTuple):
         return np.divide(probabilities, total, out=uniform, where=total > 0)
 
 
-def check_method(method, owner="CalibratedClassifierCV", weighted=False):
+def check_method(
+    method, owner="CalibratedClassifierCV", weighted=False, parameter="method"
+):
     """Refuse, before any fit, what is no calibration method.
 
     Raises ValueError for an unknown name, a class in place of an instance, an object
@@ -96,9 +98,9 @@ def check_method(method, owner="CalibratedClassifierCV", weighted=False):
         hasattr(method, "fit") and hasattr(method, "predict_proba")
     ):
         raise ValueError(
-            f"The 'method' parameter of {owner} must be one of {sorted(CALIBRATORS)} "
-            "or a calibrator: an instance with fit(scores, y) and "
-            f"predict_proba(scores). Got {method!r} instead."
+            f"The {parameter!r} parameter of {owner} must be one of "
+            f"{sorted(CALIBRATORS)} or a calibrator: an instance with fit(scores, y) "
+            f"and predict_proba(scores). Got {method!r} instead."
         )
     steps = steps_of(method)
     for step in steps[:-1]:

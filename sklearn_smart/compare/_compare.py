@@ -178,6 +178,11 @@ def compare_calibrators(
     measures = resolve_scoring(scoring)
     rng = random_generator(random_state)
     _check_numbers(n_repeats, calibration_size, confidence_level)
+    if progress is not None and not callable(progress):
+        raise ValueError(
+            "The 'progress' parameter of compare_calibrators must be a callable "
+            f"(done, total) or None. Got {progress!r} instead."
+        )
     saved = _is_saved(estimator, y)
     methods = _resolve_methods(
         methods, sample_weight is not None, input if saved else None
@@ -282,7 +287,7 @@ def _resolve_methods(methods, weighted, kind):
         name, method = (item, item) if isinstance(item, str) else _pair(item)
         if name in resolved:
             raise ValueError(f"methods holds {name!r} twice; give it another name.")
-        check_method(method, "compare_calibrators", weighted)
+        check_method(method, "compare_calibrators", weighted, "methods")
         if isinstance(method, str) and kind is not None:
             method = CALIBRATORS[method](input=kind)
         resolved[name] = method

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from sklearn_smart.metrics import reliability_table
 
@@ -284,9 +285,10 @@ class ReliabilityDisplay:
         'GaussianNB'
         """
         require_matplotlib(f"{cls.__name__}.from_estimator")
-        if not hasattr(estimator, "predict_proba") or not hasattr(
-            estimator, "classes_"
-        ):
+        has_proba = hasattr(estimator, "predict_proba")
+        if has_proba and not hasattr(estimator, "classes_"):
+            check_is_fitted(estimator)
+        if not has_proba or not hasattr(estimator, "classes_"):
             raise ValueError(
                 f"{type(estimator).__name__} has no predict_proba or no classes_; a "
                 "reliability diagram needs a fitted classifier with probabilities."

@@ -28,6 +28,7 @@ from .stand_ins import Bad, NeverFitted, make_data
         ({"cv": 300}, "Requesting 300-fold cross-validation"),
         ({"cv": LeaveOneOut()}, "LeaveOneOut cross-validation does not"),
         ({"cv": "three"}, "Expected .*cv"),
+        ({"cv": []}, "cv yields no split"),
         ({"estimator": LogisticRegression}, "'estimator' parameter"),
         ({"estimator": StandardScaler()}, "StandardScaler has no decision_function or"),
         ({"estimator": IsotonicRegression()}, "has no decision_function"),

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 from sklearn.datasets import load_iris
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
@@ -186,6 +187,8 @@ def test_from_estimator():
     assert display.line_.get_linewidth() == 4
     with pytest.raises(ValueError, match="LinearSVC has no predict_proba"):
         ReliabilityDisplay.from_estimator(LinearSVC().fit(X, y), X, y)
+    with pytest.raises(NotFittedError, match="LogisticRegression"):
+        ReliabilityDisplay.from_estimator(LogisticRegression(), X, y)
 
 
 def test_no_reference_line(problem):
