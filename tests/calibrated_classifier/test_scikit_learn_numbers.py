@@ -104,11 +104,15 @@ class TestDefectsOfTemperature:
         ]
 
     def test_labels(self):
+        """Only ours: theirs takes {1, 2, 3} for positions and reads past the row.
+
+        What stands there is chance, so its answer cannot be asserted: near uniform
+        probabilities on one machine, a RuntimeError on another.
+        """
         X, y = make_data()
         expected, _ = self.both(X, y)
-        ours, theirs = self.both(X, y + 1)
-        assert_array_equal(ours, expected)
-        assert np.abs(theirs - expected).max() > 0.1
+        ours = CalibratedClassifierCV(GaussianNB(), method="temperature", cv=3)
+        assert_array_equal(ours.fit(X, y + 1).predict_proba(X), expected)
 
     def test_index_of_pandas(self):
         pd = pytest.importorskip("pandas")
