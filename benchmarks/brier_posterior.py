@@ -1,9 +1,11 @@
-"""The inverse link on well-specified data: cross-entropy, raw and inverted output.
+"""Raw output and posterior on well-specified data, beside cross-entropy.
 
 ``python benchmarks/brier_posterior.py`` draws labels from the softmax of linear scores,
 20,000 samples to fit and 20,000 to test, fits linear scores by each method, and prints
-top-label ECE (15 bins) and log loss, means over seeds. ``strength`` is the standard
-deviation of the true coefficients of ten normal features.
+top-label ECE (15 bins) and log loss, means over seeds. "raw" is the raw output of linear
+raw scores, "inverted" their inverse, "bayes" the posterior with linear scores of its
+own. ``strength`` is the standard deviation of the true coefficients of ten normal
+features.
 """
 
 from __future__ import annotations
@@ -33,9 +35,13 @@ def main():
     options = parser.parse_args()
     methods = {"cross-entropy": LogisticRegression()}
     for gamma in (1.0, 2.0, 4.0):
-        for posterior in ("raw", "bayes"):
-            methods[f"gamma {gamma:g}, {posterior}"] = BrierWeightedClassifier(
-                gamma=gamma, posterior=posterior
+        for name, settings in (
+            ("raw", {"posterior": "raw"}),
+            ("inverted", {"posterior": "bayes", "link": "raw"}),
+            ("bayes", {"posterior": "bayes"}),
+        ):
+            methods[f"gamma {gamma:g}, {name}"] = BrierWeightedClassifier(
+                gamma=gamma, **settings
             )
     print("| classes | strength | method | ECE % | log loss | beside cross-entropy |")
     print("|---|---|---|---|---|---|")

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import digamma, hyp2f1
 
+from .forward_links import ForwardLink
 from .uncertainty_weights import LabelledRows, UncertaintyWeight
 
 # Powers up to 2^-54 settle a series at one half; beyond this exponent it would cancel.
@@ -39,9 +40,14 @@ class FieldAt:
     def __init__(
         self, uncertainty: UncertaintyWeight, rows: LabelledRows, weight: NDArray
     ) -> None:
-        self.uncertainty, self.rows = uncertainty, rows
+        self.uncertainty, self.rows, self._sample_weight = uncertainty, rows, weight
         self.weight = weight * uncertainty.value(rows)
         self.value = rows.away_from_label(self.weight * rows.miss)
+
+    def at(self, logits: NDArray) -> FieldAt:
+        """The field of the same samples at other logits."""
+        rows = LabelledRows(logits, self.rows.y)
+        return FieldAt(self.uncertainty, rows, self._sample_weight)
 
     @cached_property
     def _log_gradient(self) -> NDArray:
@@ -84,6 +90,43 @@ class FieldAt:
         return out
 
 
+class LinkedFieldAt(FieldAt):
+    """The field at the raw output of a posterior, whose scores are the variable."""
+
+    def __init__(
+        self,
+        uncertainty: UncertaintyWeight,
+        scores: NDArray,
+        y: NDArray,
+        weight: NDArray,
+        near: ForwardLink | None = None,
+    ) -> None:
+        self._link = ForwardLink(uncertainty, scores, near)
+        super().__init__(uncertainty, LabelledRows(self._link.raw_logits, y), weight)
+
+    def at(self, logits: NDArray) -> LinkedFieldAt:
+        """The field of the same samples at other scores, found from here."""
+        return LinkedFieldAt(
+            self.uncertainty, logits, self.rows.y, self._sample_weight, self._link
+        )
+
+    def derivative(self, direction: NDArray) -> NDArray:
+        """Change of the rows (n, K) for a change of the scores, first order."""
+        return super().derivative(self._link.derivative(direction))
+
+    def curvature(self) -> NDArray:
+        """Mean over the classes of the diagonal of the expected derivative, (n,).
+
+        For labels that follow the posterior ``eta`` the field has mean 0, so the
+        derivative has mean ``s (diag(p) - p p^T)`` with ``s p_k = eta_k u(p, k)``.
+        """
+        p = self.rows.probabilities
+        log_ratio = self._link.log_posterior(self.rows.y) + self.rows.cross_entropy
+        out = self.weight * np.exp(log_ratio)
+        out *= 1 - np.einsum("ij,ij->i", p, p)
+        return np.maximum(out, 0) / max(2, p.shape[1] - 1)
+
+
 @dataclass(frozen=True)
 class WeightedField:
     """The field of an uncertainty weight."""
@@ -102,6 +145,20 @@ class WeightedField:
         """
         at = self(logits, y, weight)
         return float(np.dot(at.weight, at.rows.cross_entropy)), at.value
+
+
+@dataclass(frozen=True)
+class LinkedField(WeightedField):
+    """The same field, where the logits are those of the posterior.
+
+    The output ``p`` of the field is the one whose `inverse_links.field_log_posterior`
+    they are, so the mean of the field over labels that follow the posterior is 0: a
+    model of the posterior that holds is found, whatever the weight. Only for weights
+    that are ``invertible``.
+    """
+
+    def __call__(self, logits: NDArray, y: NDArray, weight: NDArray) -> FieldAt:
+        return LinkedFieldAt(self.uncertainty, logits, y, weight)
 
 
 def potential(

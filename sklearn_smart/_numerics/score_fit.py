@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .fields import WeightedField
+from .fields import LinkedField, WeightedField
 from .score_models import FeatureUnits, LinearScores
 from .score_objectives import BatchObjective, FieldObjective, LossObjective
 from .solvers import AdamStep, MomentumStep, Root, descend_epoch, find_root, lbfgs
@@ -42,17 +42,21 @@ class ScoreFit:
 
 @dataclass
 class LinearProblem:
-    """Linear scores, labels, weights and penalty: what all its solvers share."""
+    """Linear scores, labels, weights and penalty: what all its solvers share.
+
+    With ``linked`` the scores are those of the posterior, else of the raw output.
+    """
 
     model: LinearScores
     y: NDArray
     weight: NDArray
     penalty: float
+    linked: bool = False
 
     def objective(self, uncertainty: UncertaintyWeight) -> FieldObjective:
-        return FieldObjective(
-            self.model, WeightedField(uncertainty), self.y, self.weight, self.penalty
-        )
+        linked = self.linked and not uncertainty.constant
+        term = LinkedField(uncertainty) if linked else WeightedField(uncertainty)
+        return FieldObjective(self.model, term, self.y, self.weight, self.penalty)
 
     def root(
         self,

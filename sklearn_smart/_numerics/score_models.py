@@ -32,7 +32,7 @@ def as_logits(scores: NDArray) -> NDArray:
     """Logits (n, K) of scores; one score is that of the second class."""
     if scores.shape[1] > 1:
         return scores
-    out = np.zeros((len(scores), 2), dtype=scores.dtype)
+    out = np.zeros((len(scores), 2), dtype=scores.dtype, order="F")
     out[:, 1] = scores[:, 0]
     return out
 
@@ -73,7 +73,11 @@ class LinearScores:
 
     def logits(self, parameters: NDArray) -> NDArray:
         weight, bias = self.layers(parameters)
-        scores = self.X @ weight.T
+        if sparse.issparse(self.X):
+            scores = self.X @ weight.T
+        else:
+            # Columns lie together: work on a few classes is work on long rows.
+            scores = (weight @ self.X.T).T
         scores += bias
         return as_logits(scores)
 

@@ -39,10 +39,18 @@ class FieldPoint:
 
     @cached_property
     def units(self) -> FeatureUnits:
-        """Units of the features in which the derivative is near the identity."""
-        return self._objective.model.units(
-            self._at.curvature(), self._objective.penalty
-        )
+        """Units of the features in which the derivative is near the identity.
+
+        Those of an earlier point serve while the curvature is of the same size.
+        """
+        objective = self._objective
+        curvature = self._at.curvature()
+        size = float(curvature.sum())
+        known = objective._units
+        if known is None or not 0.5 * known[0] < size < 2 * known[0]:
+            units = objective.model.units(curvature, objective.penalty)
+            objective._units = known = size, units
+        return known[1]
 
     def whiten(self, value: NDArray) -> NDArray:
         """The value in units in which the derivative is near the identity."""
@@ -62,10 +70,16 @@ class FieldObjective:
     y: NDArray
     weight: NDArray
     penalty: float
+    _last: FieldAt | None = None
+    _units: tuple[float, FeatureUnits] | None = None
 
     def __call__(self, parameters: NDArray) -> FieldPoint:
         logits = self.model.logits(parameters)
-        return FieldPoint(self, parameters, self.field(logits, self.y, self.weight))
+        if self._last is None:
+            self._last = self.field(logits, self.y, self.weight)
+        else:
+            self._last = self._last.at(logits)
+        return FieldPoint(self, parameters, self._last)
 
 
 @dataclass

@@ -144,6 +144,14 @@ class UncertaintyWeight:
         """
         return self.gamma * log_rest
 
+    def norm_of_others(self, n_classes: int) -> float | None:
+        """The norm q of ``u = ((1 - p_y)^q + sum_{j != y} p_j^q)^(gamma / q)``.
+
+        None where u is a function of ``p_y`` alone, a constant times
+        ``(1 - p_y)^gamma``. Only for weights that are ``invertible``.
+        """
+        return None
+
     def pieces(self, n_classes: int) -> list[tuple[float, float, float]] | None:
         """``(upper, coefficient, exponent)`` where u is a function of v alone.
 
@@ -236,6 +244,9 @@ class BrierWeight(UncertaintyWeight):
         share_sum = np.exp(q * shares).sum(axis=1, keepdims=True)
         np.put_along_axis(out, top, log_v + np.log1p(share_sum) / q, axis=1)
         return self.gamma * out
+
+    def norm_of_others(self, n_classes: int) -> float | None:
+        return None if self._of_label_alone(n_classes) else self.norm
 
     def pieces(self, n_classes: int) -> list[tuple[float, float, float]] | None:
         if self.gamma == 0:

@@ -12,6 +12,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .._numerics.forward_links import ForwardLink
 from .._numerics.inverse_links import field_log_posterior, loss_log_posterior
 from .._numerics.logits import softmax
 from .._numerics.losses import brier_score, cross_entropy
@@ -43,9 +44,9 @@ class BrierWeightedClassifier(ScoreTraining, ClassifierMixin, BaseEstimator):
     classifier looks for the root of the weighted field plus the L2 penalty. With
     ``gamma=0`` it is multinomial logistic regression.
 
-    The raw output is not a probability of the data: with the distribution ``eta`` of
-    the label, ``eta_k`` is proportional to ``p_k / u(p, k)``. ``posterior`` chooses
-    which of the two is predicted.
+    The raw output ``p`` is not a probability of the data: with the distribution ``eta``
+    of the label, ``eta_k`` is proportional to ``p_k / u(p, k)``. ``posterior`` chooses
+    which of the two is predicted, ``link`` of which of them the scores are the logits.
 
     Parameters
     ----------
@@ -82,6 +83,14 @@ default="brier"
         for networks, whose training makes them over-confident; also "raw" where "bayes"
         does not exist: for the weights "flsd53", "dual_focal" and "tlbs", which jump,
         and the losses "label_smoothing" and "mmce".
+    link : {"auto", "raw", "posterior"}, default="auto"
+        What the scores are the logits of: the raw output ("raw"), as in the paper, or
+        the posterior ("posterior"), from which the raw output in the gradient follows.
+        The two differ with three classes or more, where linear scores of the one are
+        not linear in the other: if the data have linear log-odds, "posterior" finds
+        them whatever the weight, and "raw" does not. "auto" is "posterior" for linear
+        scores trained on a field where the posterior is predicted, as by default, and
+        "raw" else: for networks, losses and ``solver="lbfgs"``.
     hidden_layer_sizes : array-like of int, default=()
         Widths of hidden layers of rectified units; empty for linear scores.
     C : float or "auto", default="auto"
@@ -108,7 +117,7 @@ default="brier"
         Most steps of "newton" or "lbfgs", or epochs of "sgd" or "adam".
     tol : float or None, default=None
         The fit has converged when the residual, ``max |field + penalty|`` divided by
-        the sum of the weights, is at most this. None is 1e-8 for "newton", 1e-6 for
+        the sum of the weights, is at most this. None is 3e-8 for "newton", 1e-6 for
         "lbfgs" and 1e-4 for "sgd" and "adam".
     batch_size : int or "auto", default="auto"
         Samples per step; "auto" is ``min(200, n_samples)``.
@@ -145,7 +154,8 @@ default="brier"
     classes_ : ndarray of shape (n_classes,)
         Sorted labels.
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        Weights of linear scores; one row, that of the second class, for two classes.
+        Weights of linear scores, the logits of what ``link_`` says; one row, that of
+        the second class, for two classes.
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Intercepts of linear scores.
     coefs_ : list of ndarray of shape (n_inputs, n_outputs)
@@ -159,7 +169,8 @@ default="brier"
     n_iter_ : int
         Iterations or epochs run, those towards the start included.
     residual_ : float
-        ``max |field + penalty|`` at the solution, divided by the sum of the weights.
+        ``max |field + penalty|`` at the solution, divided by the sum of the weights;
+        the field is that of the raw output, see `raw_proba`.
     residual_curve_ : list of float
         The same after each iteration; for "sgd" and "adam" that of the mean gradient
         over the epoch.
@@ -175,6 +186,8 @@ default="brier"
         The solver that was used.
     posterior_ : str
         "raw" or "bayes".
+    link_ : str
+        "raw" or "posterior".
 
     Warns
     -----
@@ -218,6 +231,7 @@ default="brier"
         gradient_only=True,
         loss="weighted",
         posterior="auto",
+        link="auto",
         hidden_layer_sizes=(),
         C="auto",
         fit_intercept=True,
@@ -245,6 +259,7 @@ default="brier"
         self.gradient_only = gradient_only
         self.loss = loss
         self.posterior = posterior
+        self.link = link
         self.hidden_layer_sizes = hidden_layer_sizes
         self.C = C
         self.fit_intercept = fit_intercept
@@ -302,7 +317,8 @@ default="brier"
         self.classes_ = classes
         index = encode_labels(y, classes)
         weight = weight * self._class_factors(index, weight)[index]
-        self.solver_, self.posterior_ = self._solver(), self._posterior()
+        self.solver_ = self._solver()
+        self.posterior_, self.link_ = self._posterior(), self._link()
         fitted = ("coef_", "intercept_", "coefs_", "intercepts_", "validation_scores_")
         for name in (*fitted, "_step", "_random"):
             vars(self).pop(name, None)
@@ -373,7 +389,8 @@ default="brier"
         index = encode_labels(y, known)
         start = self._previous_parameters(known, X) if fitted else None
         self.classes_ = known
-        self.solver_, self.posterior_ = self._solver(partial=True), self._posterior()
+        self.solver_ = self._solver(partial=True)
+        self.posterior_, self.link_ = self._posterior(), self._link()
         weight = weight * self._class_factors(index, weight)[index]
         if not hasattr(self, "_random"):
             self._random = check_random_state(self.random_state)
@@ -388,7 +405,7 @@ default="brier"
         return self
 
     def decision_function(self, X):
-        """Raw scores: the logits, whichever ``posterior`` is predicted.
+        """Scores: the logits of what ``link_`` says, whichever output is predicted.
 
         Parameters
         ----------
@@ -423,6 +440,21 @@ default="brier"
             is the stationary point of no distribution of the label.
         """
         return self._output(as_logits(self._scores(X)))
+
+    def raw_proba(self, X):
+        """The raw output ``p``, at which the weighted field vanishes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Features.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+            What ``posterior="raw"`` predicts, with the scores as they were fitted.
+        """
+        return self._output(as_logits(self._scores(X)), posterior="raw")
 
     def predict_log_proba(self, X):
         """Logarithms of `predict_proba`.
@@ -461,7 +493,7 @@ default="brier"
         return tags
 
     def _scores(self, X):
-        """Raw scores (n, 1) or (n, K)."""
+        """Scores (n, 1) or (n, K)."""
         check_is_fitted(self)
         X = validate_data(
             self, X, accept_sparse="csr", dtype=(np.float64, np.float32), reset=False
@@ -474,10 +506,20 @@ default="brier"
             X = np.maximum(scores, 0)
         return scores
 
-    def _output(self, logits):
-        if self.posterior_ == "raw" or self._term() in (cross_entropy, brier_score):
-            return softmax(logits)
-        if self.gradient_only:
+    def _output(self, scores, posterior=None):
+        """Probabilities of scores (n, K): the raw output or the posterior."""
+        posterior = self.posterior_ if posterior is None else posterior
+        term = self._term()
+        if term in (cross_entropy, brier_score):
+            return softmax(scores)
+        if self.link_ == "posterior" and posterior == "raw":
+            return softmax(ForwardLink(self._uncertainty(), scores).raw_logits)
+        if posterior == "raw" or self.link_ == "posterior":
+            return softmax(scores)
+        return self._inverted(scores)
+
+    def _inverted(self, logits):
+        if self._is_field():
             log_posterior = field_log_posterior(self._uncertainty(), logits)
             return np.exp(log_posterior)
         log_posterior, negative = loss_log_posterior(self._term(), logits)
@@ -487,7 +529,7 @@ default="brier"
                 "stationary point of no distribution of the label; the negative parts "
                 "of the solution are taken as 0.",
                 RuntimeWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         return np.exp(log_posterior).astype(logits.dtype)
 

@@ -6,7 +6,7 @@ import numbers
 
 import numpy as np
 
-from .._numerics.fields import WeightedField
+from .._numerics.fields import LinkedField, WeightedField
 from .._numerics.losses import (
     MMCE,
     LabelSmoothing,
@@ -37,6 +37,7 @@ class TrainingSettings:
         check_number(self, "norm", float, 1, closed="both")
         check_option(self, "loss", ("weighted", *_RIVALS))
         check_option(self, "posterior", ("auto", "raw", "bayes"))
+        check_option(self, "link", ("auto", "raw", "posterior"))
         check_option(self, "solver", _SOLVERS)
         if self.C != "auto":
             check_number(self, "C", float, 0, closed="neither")
@@ -66,6 +67,8 @@ class TrainingSettings:
                 "turned back into the distribution of the label. Pass posterior='raw' "
                 "or another weight."
             )
+        if self.link == "posterior":
+            self._check_link()
         if self.solver == "newton" and self._hidden():
             raise ValueError(
                 "solver='newton' is for linear scores; with hidden_layer_sizes pass "
@@ -79,6 +82,24 @@ class TrainingSettings:
         if self.early_stopping and self.solver in ("newton", "lbfgs"):
             raise ValueError(
                 f"early_stopping needs solver='sgd' or 'adam', not {self.solver!r}."
+            )
+
+    def _check_link(self):
+        if not self._is_field():
+            raise ValueError(
+                "link='posterior' is for a field; with a loss (gradient_only=False or "
+                f"loss={self.loss!r}) pass link='raw'."
+            )
+        if not self._has_inverse():
+            raise ValueError(
+                f"link='posterior' does not exist for {self.weight!r}: different "
+                "outputs would have the same posterior. Pass link='raw' or another "
+                "weight."
+            )
+        if self.solver == "lbfgs":
+            raise ValueError(
+                "solver='lbfgs' minimises a potential, which is one of the raw scores: "
+                "pass link='raw', or solver='auto'."
             )
 
     def _integers(self, name):
@@ -113,6 +134,13 @@ class TrainingSettings:
             return self.posterior
         return "raw" if self._hidden() or not self._has_inverse() else "bayes"
 
+    def _link(self):
+        if self.link != "auto":
+            return self.link
+        of_posterior = self._posterior() == "bayes" and not self._hidden()
+        trained = self._is_field() and self.solver != "lbfgs"
+        return "posterior" if of_posterior and trained else "raw"
+
     def _solver(self, partial=False):
         if self.solver != "auto":
             return self.solver
@@ -123,7 +151,7 @@ class TrainingSettings:
     def _tol(self):
         if self.tol is not None:
             return self.tol
-        return {"newton": 1e-8, "lbfgs": 1e-6}.get(self.solver_, 1e-4)
+        return {"newton": 3e-8, "lbfgs": 1e-6}.get(self.solver_, 1e-4)
 
     def _strength(self):
         """The penalty's factor ``1 / C``."""
@@ -139,7 +167,9 @@ class TrainingSettings:
         if uncertainty.constant:
             return cross_entropy
         if self.gradient_only:
-            return WeightedField(uncertainty).monitored
+            linked = self._link() == "posterior"
+            field = LinkedField if linked else WeightedField
+            return field(uncertainty).monitored
         return WeightedCrossEntropy(uncertainty)
 
     def _minimised(self):

@@ -28,7 +28,8 @@ class ScoreTraining(TrainingSettings):
     def _fit_linear(self, X, index, weight, start):
         dtype, n_classes = X.dtype, len(self.classes_)
         model = LinearScores(X.astype(np.float64), n_classes, bool(self.fit_intercept))
-        problem = LinearProblem(model, index, weight, self._strength())
+        linked = self.link_ == "posterior"
+        problem = LinearProblem(model, index, weight, self._strength(), linked)
         if start is not None:
             ((coef, intercept),) = start
             parts = [coef.T.ravel(), intercept][: 1 + model.fit_intercept]

@@ -24,6 +24,7 @@ from sklearn_smart import BrierWeightedClassifier
 from sklearn_smart._numerics.fields import WeightedField
 from sklearn_smart._numerics.score_models import as_logits
 from sklearn_smart._numerics.uncertainty_weights import BrierWeight
+from sklearn_smart.metrics import expected_calibration_error
 
 
 def classes_and_noise(n_classes, flip_y=0.0, class_sep=1.0, n=600):
@@ -55,8 +56,11 @@ def load(name, scaled=True):
 
 
 def residual(model, X, y, weight, penalty=1.0):
-    """``max |field + penalty|``, from the coefficients alone."""
-    logits = as_logits(X @ model.coef_.T + model.intercept_)
+    """``max |field + penalty|``, from the raw output and the coefficients alone."""
+    if model.link_ == "raw":
+        logits = as_logits(X @ model.coef_.T + model.intercept_)
+    else:
+        logits = np.log(model.raw_proba(X))
     field = WeightedField(weight)(logits, y, np.ones(len(y))).value
     field = field[:, 1:] if len(model.coef_) == 1 else field
     by_coef = field.T @ X + penalty * model.coef_
@@ -66,9 +70,10 @@ def residual(model, X, y, weight, penalty=1.0):
 @pytest.mark.parametrize("norm", [1.0, 2.0])
 @pytest.mark.parametrize("gamma", [0.5, 1.0, 2.0, 4.0])
 @pytest.mark.parametrize("name", PROBLEMS)
-def test_the_field_vanishes(name, gamma, norm):
+@pytest.mark.parametrize("link", ["raw", "posterior"])
+def test_the_field_vanishes(name, gamma, norm, link):
     X, y = load(name)
-    model = BrierWeightedClassifier(gamma=gamma, norm=norm).fit(X, y)
+    model = BrierWeightedClassifier(gamma=gamma, norm=norm, link=link).fit(X, y)
     assert model.converged_
     found = residual(model, X, y, BrierWeight(gamma, norm=norm))
     assert found < 1e-6 * len(y)
@@ -114,7 +119,7 @@ def test_penalty_and_intercept_are_those_of_logistic_regression(C, fit_intercept
 def test_newton_and_lbfgs_agree_where_there_is_a_potential():
     X, y = load("wine")
     for weight, gamma in [("brier", 2.0), ("focal", 3.0), ("flsd53", 1.0)]:
-        settings = {"weight": weight, "gamma": gamma, "norm": 1}
+        settings = {"weight": weight, "gamma": gamma, "norm": 1, "link": "raw"}
         newton = BrierWeightedClassifier(**settings).fit(X, y)
         descent = BrierWeightedClassifier(**settings, solver="lbfgs", tol=1e-7)
         descent.fit(X, y)
@@ -169,26 +174,100 @@ def test_class_weight_is_a_sample_weight():
     assert_allclose(by_class.coef_, by_sample.coef_, atol=1e-9)
 
 
+def well_specified(n_classes, n=10_000):
+    """Samples whose labels follow the softmax of linear scores: to fit, and to test."""
+    rng = np.random.default_rng(n_classes)
+    X = rng.normal(size=(2 * n, 5))
+    logits = X @ rng.normal(size=(5, n_classes))
+    truth = np.exp(logits - np.logaddexp.reduce(logits, axis=1, keepdims=True))
+    y = (truth.cumsum(axis=1) < rng.uniform(size=(2 * n, 1))).sum(axis=1)
+    return X[:n], y[:n], X[n:], y[n:]
+
+
 @pytest.mark.parametrize("n_classes", [3, 10])
 @pytest.mark.parametrize("gradient_only", [True, False])
 def test_inverse_link_recovers_the_posterior(n_classes, gradient_only):
     """Well-specified data: the inverted output is the truth, the raw one is not."""
-    rng = np.random.default_rng(n_classes)
-    X = rng.normal(size=(20_000, 5))
-    logits = X @ rng.normal(size=(5, n_classes))
-    truth = np.exp(logits - np.logaddexp.reduce(logits, axis=1, keepdims=True))
-    y = (truth.cumsum(axis=1) < rng.uniform(size=(len(X), 1))).sum(axis=1)
-    fitted = slice(0, 10_000)
-    rest = slice(10_000, None)
-    model = BrierWeightedClassifier(gradient_only=gradient_only)
-    model.fit(X[fitted], y[fitted])
+    X, y, X_test, y_test = well_specified(n_classes)
+    model = BrierWeightedClassifier(gradient_only=gradient_only).fit(X, y)
     assert model.posterior_ == "bayes"
-    raw = clone(model).set_params(posterior="raw").fit(X[fitted], y[fitted])
-    reference = LogisticRegression().fit(X[fitted], y[fitted])
-    ours = log_loss(y[rest], model.predict_proba(X[rest]))
-    theirs = log_loss(y[rest], reference.predict_proba(X[rest]))
-    assert ours < 1.02 * theirs
-    assert log_loss(y[rest], raw.predict_proba(X[rest])) > ours
+    assert model.link_ == ("posterior" if gradient_only else "raw")
+    raw = clone(model).set_params(posterior="raw").fit(X, y)
+    reference = LogisticRegression().fit(X, y)
+    ours = log_loss(y_test, model.predict_proba(X_test))
+    theirs = log_loss(y_test, reference.predict_proba(X_test))
+    assert ours < (1.002 if gradient_only else 1.02) * theirs
+    assert log_loss(y_test, raw.predict_proba(X_test)) > 1.02 * ours
+
+
+@pytest.mark.parametrize("n_classes", [3, 10])
+@pytest.mark.parametrize("gamma", [1.0, 2.0])
+def test_linked_scores_are_calibrated_where_linear_scores_hold(n_classes, gamma):
+    X, y, X_test, y_test = well_specified(n_classes)
+    reference = LogisticRegression().fit(X, y)
+    theirs = expected_calibration_error(y_test, reference.predict_proba(X_test))
+    errors = {}
+    for link in ("posterior", "raw"):
+        model = BrierWeightedClassifier(gamma=gamma, link=link).fit(X, y)
+        p = model.predict_proba(X_test)
+        errors[link] = expected_calibration_error(y_test, p)
+        assert_allclose(model.coef_.sum(axis=0), 0, atol=1e-4)
+    assert errors["posterior"] < 1.25 * theirs < errors["raw"]
+    at_truth = BrierWeightedClassifier(gamma=gamma).fit(X, y)
+    assert_allclose(at_truth.coef_, reference.coef_, atol=0.15)
+
+
+def test_link_of_two_classes_is_a_factor():
+    """The log-odds of the posterior are 1 + gamma times those of the raw output."""
+    X, y = load("breast cancer")
+    for gamma in (0.5, 2.0):
+        linked = BrierWeightedClassifier(gamma=gamma, C=10.0).fit(X, y)
+        # The penalty is that of the posterior's weights.
+        raw = BrierWeightedClassifier(
+            gamma=gamma, C=10.0 / (1 + gamma), link="raw", posterior="bayes"
+        ).fit(X, y)
+        assert_allclose(linked.coef_, (1 + gamma) * raw.coef_, rtol=1e-3, atol=1e-4)
+        assert_allclose(linked.raw_proba(X), raw.raw_proba(X), atol=1e-4)
+        assert_allclose(linked.predict_proba(X), raw.predict_proba(X), atol=1e-4)
+
+
+def test_outputs_of_both_links():
+    X, y = load("wine")
+    for link in ("raw", "posterior"):
+        bayes = BrierWeightedClassifier(link=link, posterior="bayes").fit(X, y)
+        raw = BrierWeightedClassifier(link=link, posterior="raw").fit(X, y)
+        assert_array_equal(bayes.coef_, raw.coef_)
+        assert_allclose(bayes.raw_proba(X), raw.predict_proba(X), rtol=1e-12)
+        p = raw.predict_proba(X)
+        u = np.linalg.norm(p[:, None] - np.eye(3), axis=2) ** 2
+        expected = p / u / (p / u).sum(axis=1, keepdims=True)
+        assert_allclose(bayes.predict_proba(X), expected, atol=1e-9)
+        scores = bayes.decision_function(X)
+        softmax_of_scores = (p if link == "raw" else expected) + 0.0
+        assert_allclose(
+            np.log(softmax_of_scores) - np.log(softmax_of_scores[:, :1]),
+            scores - scores[:, :1],
+            atol=1e-7,
+        )
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_network_of_the_posterior(dtype):
+    X, y = load("wine")
+    model = BrierWeightedClassifier(
+        link="posterior",
+        hidden_layer_sizes=(16,),
+        max_iter=60,
+        learning_rate_init=0.05,
+        random_state=0,
+    )
+    with pytest.warns(ConvergenceWarning):
+        model.fit(X.astype(dtype), y)
+    assert model.link_ == "posterior"
+    assert model.score(X.astype(dtype), y) > 0.97
+    assert model.raw_proba(X[:2].astype(dtype)).dtype == dtype
+    confidence = model.predict_proba(X.astype(dtype)).max(axis=1)
+    assert_allclose(confidence, model.raw_proba(X.astype(dtype)).max(axis=1), atol=1e-6)
 
 
 def test_predict_follows_predict_proba():
@@ -205,6 +284,8 @@ def test_predict_follows_predict_proba():
             assert_array_equal(model.predict(X), model.classes_[proba.argmax(axis=1)])
 
 
+# Their loss form jumps as well, and where it does L-BFGS may stop, with a warning.
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("weight", ["flsd53", "dual_focal", "tlbs"])
 @pytest.mark.parametrize("gradient_only", [True, False])
 def test_weights_that_jump_have_no_inverse(weight, gradient_only):
@@ -404,6 +485,11 @@ def test_fitted_object_is_small():
         ({"solver": "lbfgs"}, "gradient of nothing"),
         ({"solver": "lbfgs", "early_stopping": True}, "early_stopping needs"),
         ({"loss": "mmce", "posterior": "bayes"}, "does not exist for 'mmce'"),
+        ({"link": "logit"}, "'link' parameter"),
+        ({"link": "posterior", "gradient_only": False}, "pass link='raw'"),
+        ({"link": "posterior", "loss": "mmce"}, "pass link='raw'"),
+        ({"link": "posterior", "weight": "tlbs"}, "does not exist for 'tlbs'"),
+        ({"link": "posterior", "solver": "lbfgs"}, "pass link='raw'"),
     ],
 )
 def test_wrong_parameters(parameters, message):
