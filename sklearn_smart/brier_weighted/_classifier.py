@@ -219,7 +219,7 @@ default="brier"
     >>> classifier.converged_
     True
     >>> classifier.predict_proba(X[:1]).round(2)
-    array([[0.99, 0.01, 0.  ]])
+    array([[0.98, 0.02, 0.  ]])
     """
 
     def __init__(
