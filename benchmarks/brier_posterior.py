@@ -2,9 +2,9 @@
 
 ``python benchmarks/brier_posterior.py`` draws labels from the softmax of linear scores,
 20,000 samples to fit and 20,000 to test, fits linear scores by each method, and prints
-top-label ECE (15 bins) and log loss, means over seeds. "raw" is the raw output of linear
-raw scores, "inverted" their inverse, "bayes" the posterior with linear scores of its
-own. ``strength`` is the standard deviation of the true coefficients of ten normal
+top-label ECE (15 bins) and log loss, means over seeds. "raw" is the raw output of
+linear raw scores, "inverted" their inverse, "bayes" the posterior with linear scores of
+its own. ``strength`` is the standard deviation of the true coefficients of ten normal
 features.
 """
 

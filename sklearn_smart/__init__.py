@@ -1,5 +1,7 @@
 """Calibrated probabilities for scikit-learn classifiers."""
 
+from importlib.metadata import version as _version
+
 from . import metrics
 from .brier_weighted import BrierWeightedClassifier
 from .calibrated_classifier import CalibratedClassifierCV
@@ -13,6 +15,8 @@ from .calibrators import (
 )
 from .compare import CalibrationComparison, compare_calibrators
 from .display import ReliabilityDisplay, TemperatureDisplay
+
+__version__ = _version("sklearn-smart")
 
 __all__ = [
     "BaseCalibrator",

@@ -109,12 +109,18 @@ def check_classes(classes, y, n_columns):
     if isinstance(classes, numbers.Integral) and not isinstance(classes, bool):
         named = np.arange(classes)
     else:
+        if isinstance(classes, (set, frozenset, dict)):
+            raise ValueError(
+                "`classes` must have an order, that of the columns: pass a list, not a "
+                f"{type(classes).__name__}."
+            )
         named = check_labels(classes, name="classes")
         if len(np.unique(named)) != len(named):
             raise ValueError("`classes` holds a label twice.")
     if len(named) != n_columns:
         raise ValueError(
-            f"`classes` names {len(named)} classes but scores have {n_columns} columns."
+            f"`classes` names {len(named)} classes but scores have {n_columns} columns"
+            f"{' (one column is the second of two classes)' if n_columns == 2 else ''}."
         )
     return named
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
+import re
 import sys
 import time
 import warnings
@@ -60,6 +62,29 @@ def main(arguments=None):
         print(f"error: {error or type(error).__name__}", file=sys.stderr)
         return 2
     return 0
+
+
+@contextlib.contextmanager
+def _about(path):
+    """Errors of the work on a file's numbers, with its name and with our options."""
+    try:
+        yield
+    except ValueError as error:
+        message = re.sub(r"\binput='(\w+)'", r"--input \1", str(error))
+        message = message.replace("`classes`", "--classes")
+        named = path is None or str(path) in message
+        raise ValueError(message if named else f"{path}: {message}") from error
+
+
+def _jobs(text):
+    """A number of processes, as joblib understands it."""
+    jobs = int(text)
+    if jobs == 0:
+        raise argparse.ArgumentTypeError("must be 1 or more, or -1 for all processors")
+    return jobs
+
+
+_jobs.__name__ = "int"  # what argparse calls it where the text is no number
 
 
 def _parser():
@@ -133,7 +158,7 @@ def _add_compare(commands):
     )
     command.add_argument(
         "--jobs",
-        type=int,
+        type=_jobs,
         default=min(2, os.cpu_count() or 1),
         metavar="N",
         help="processes (default: %(default)s)",
@@ -250,7 +275,10 @@ def _run(terminal, work, options):
                 "n_jobs": options.jobs,
                 "progress": progress,
             }
-            comparison = compare_calibrators(*positional, **{**settings, **keywords})
+            with _about(options.file):
+                comparison = compare_calibrators(
+                    *positional, **{**settings, **keywords}
+                )
         comparison.name = title
         comparison.parameters["seconds in all"] = f"{time.perf_counter() - start:.1f}"
         comparisons.append(comparison)
@@ -307,7 +335,8 @@ def _fit(options):
     calibrator = CALIBRATORS[options.method](input=file.input, classes=file.classes)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        calibrator.fit(*file.calibration)
+        with _about(options.file):
+            calibrator.fit(*file.calibration)
     for warning in caught:
         print(f"note: {warning.message}", file=sys.stderr)
     path = write_calibrator(options.output, calibrator)
@@ -332,7 +361,8 @@ def _apply(options):
         )
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        probabilities = calibrator.predict_proba(file.test)
+        with _about(options.file):
+            probabilities = calibrator.predict_proba(file.test)
     for warning in caught:
         print(f"note: {warning.message}", file=sys.stderr)
     path = write_probabilities(options.output, probabilities, calibrator.classes_)

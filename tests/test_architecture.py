@@ -22,7 +22,7 @@ SOURCES = [
     *sorted((ROOT / "benchmarks").rglob("*.py")),
     *sorted((ROOT / "tests").rglob("*.py")),
 ]
-CORE = {"joblib", "numpy", "scipy", "sklearn", "sklearn_smart"}
+CORE = {"joblib", "numpy", "scipy", "sklearn", "sklearn_smart", "threadpoolctl"}
 # A file longer than this holds more than one idea.
 MAX_LINES = 700
 

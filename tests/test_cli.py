@@ -360,7 +360,7 @@ def bad(folder, arrays):
         ("onehot.npz", ["(300, 3)", "one label for each row"]),
         ("objects.npz", ["'logits' cannot be read"]),
         ("more.npz", ["4 different labels", "3 classes", "--classes"]),
-        ("wrong_probs.npz", ["input='probabilities'", "input='logits'"]),
+        ("wrong_probs.npz", ["wrong_probs.npz: --input prob", "--input logits"]),
         ("parts.npz", ["different numbers of columns"]),
         ("text.npz", ["text.npz"]),
         ("cut.npz", ["cut.npz"]),
@@ -392,7 +392,7 @@ def test_a_bad_file_is_told(command, name, words, bad, capsys):
         (["apply", "newer.json", "good.npz"], ["newer.json", "99"]),
         (["apply", "damaged.json", "good.npz"], ["damaged.json", "damaged"]),
         (["apply", "c.json", "nan.npz"], ["row 7"]),
-        (["apply", "c.json", "wide.npz"], ["6 columns", "3 classes"]),
+        (["apply", "c.json", "wide.npz"], ["wide.npz", "6 columns", "3 classes"]),
         (["apply", "c.json", "wrong_probs.npz"], ["was fitted on logits"]),
         (["fit", "good.npz", "--scores", "z"], ["'z'", "['labels', 'logits']"]),
         (["fit", "good.npz", "--labels", "t"], ["'t'", "['labels', 'logits']"]),
@@ -403,7 +403,7 @@ def test_a_bad_file_is_told(command, name, words, bad, capsys):
         (["compare", "--scores", "z"], ["--scores", "no FILE"]),
         (["compare", "good.npz", "--reference", "platt"], ["platt"]),
         (["compare", "good.npz", "--cv", "1", "--jobs", "1"], ["'cv'"]),
-        (["compare", "good.npz", "--repeats", "0"], ["'n_repeats'"]),
+        (["compare", "good.npz", "--repeats", "0"], ["good.npz", "'n_repeats'"]),
     ],
 )
 def test_bad_arguments_are_told(arguments, words, bad, capsys):
@@ -449,6 +449,8 @@ def test_help_and_usage(capsys):
         ["tune"],
         ["fit", "s.npz"],
         ["fit", "s.npz", "--method", "x"],
+        ["compare", "--jobs", "0"],
+        ["compare", "--jobs", "two"],
     ):
         with pytest.raises(SystemExit) as caught:
             main(arguments)

@@ -158,6 +158,15 @@ class CalibratedClassifierCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
     frequencies to the calibrator, to every step of a Pipeline. A class that a fold's
     base estimator has not seen has probability 0 in its pair.
 
+    Samples of weight 0 take no part in a fit, but they do in the splits of an integer
+    ``cv``, as in scikit-learn: remove them beforehand where the folds should not depend
+    on them.
+
+    With ``method="temperature"`` and no sample of a fold misclassified the log loss has
+    no minimum; the temperature is then a small one, with a ConvergenceWarning. The
+    default method has an answer there: by the rule of succession, as many errors among
+    the samples to come as one in ``n + 2``.
+
     Examples
     --------
     >>> from sklearn.datasets import load_digits

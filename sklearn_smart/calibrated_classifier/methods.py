@@ -13,6 +13,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
+from threadpoolctl import threadpool_limits
 
 from .._validation import encode_labels
 from ..calibrators import CALIBRATORS
@@ -94,6 +95,11 @@ def check_method(
     """
     if isinstance(method, str) and method in CALIBRATORS:
         return
+    if isinstance(method, Pipeline) and method.steps[-1][1] in (None, "passthrough"):
+        raise ValueError(
+            f"The {parameter!r} parameter of {owner} is a Pipeline that ends in "
+            f"{method.steps[-1][1]!r}: its last step must be a calibrator."
+        )
     if isinstance(method, (str, type)) or not (
         hasattr(method, "fit") and hasattr(method, "predict_proba")
     ):
@@ -210,8 +216,6 @@ def fit_method(method, scores, y, classes, sample_weight=None, unseen=None):
     wanted = scores.as_input(declared_input(calibrator), offset)
     # Sums by several threads are rounded otherwise, and how many a parallel worker gets
     # depends on n_jobs. What a calibrator sums is small.
-    from threadpoolctl import threadpool_limits  # scikit-learn brings it
-
     with threadpool_limits(limits=1, user_api="blas"):
         fit(calibrator, wanted, y, sample_weight)
     return FittedMethod(calibrator, classes, known, offset)

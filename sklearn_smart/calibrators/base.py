@@ -390,11 +390,14 @@ def _check_logits(given):
         block = given[rows]
         low, high = block.min(), block.max()
         with np.errstate(over="ignore"):
-            if not np.isfinite(high - low):
-                raise ValueError(
-                    f"scores range from {low} to {high}: their difference exceeds the "
-                    f"range of {given.dtype}. Rescale them."
-                )
+            spread = float(high - low)
+        # Inverse temperatures have to be within reach as well, and their squares.
+        least, most = (1e-150, 1e152) if given.dtype == np.float64 else (1e-33, np.inf)
+        if not (spread == 0 or least <= spread <= most) or spread == np.inf:
+            raise ValueError(
+                f"scores range from {low} to {high}: their difference is beyond what "
+                f"{given.dtype} can calibrate. Rescale them."
+            )
         if simplex and low >= 0:
             sums = block.sum(axis=1, dtype=np.float64)
             simplex = bool((np.abs(sums - 1) < 1e-3).all())

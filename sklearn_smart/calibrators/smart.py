@@ -439,6 +439,7 @@ class SMARTCalibrator(BaseCalibrator):
 
     def _check_parameters(self):
         super()._check_parameters()
+        check_random_state(self.random_state)
         check_option(self, "objective", _OBJECTIVES)
         check_option(self, "binning", ("uniform", "quantile"))
         check_option(self, "signal", SIGNALS)

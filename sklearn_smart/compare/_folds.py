@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
+from threadpoolctl import threadpool_limits
 
 from ..calibrated_classifier.base_scores import BaseScores, fit_fold
 from ..calibrated_classifier.methods import fit_method
@@ -128,8 +129,6 @@ def run_fold(task, split):
     Sums by several threads are rounded otherwise, and how many a worker gets depends
     on the number of workers: the result must not.
     """
-    from threadpoolctl import threadpool_limits  # scikit-learn brings it
-
     with threadpool_limits(limits=1, user_api="blas"):
         return _run_fold(task, split)
 

@@ -53,6 +53,13 @@ def test_scores_arrive_in_the_declared_form(n_classes, base, wanted):
     assert_allclose(fitted.predict_proba(X), p, rtol=1e-9)
 
 
+def test_a_pipeline_ends_in_a_calibrator():
+    X, y = make_data()
+    method = make_pipeline(TemperatureScaling(), "passthrough")
+    with pytest.raises(ValueError, match="ends in 'passthrough'"):
+        CalibratedClassifierCV(LogisticRegression(), method=method).fit(X, y)
+
+
 def test_only_the_first_step_of_a_pipeline_says_what_it_wants():
     X, y = make_data()
     method = make_pipeline(IsotonicCalibrator(input="probabilities"), SMALL_SMART)

@@ -252,6 +252,14 @@ def test_scores_near_the_limits_of_the_dtype(calibrator, scale, dtype):
         assert_allclose(probabilities, expected, atol=atol)
 
 
+@pytest.mark.parametrize(
+    ("scale", "dtype"), [(1e154, "f8"), (1e-152, "f8"), (1e-35, "f4")]
+)
+def test_scores_beyond_the_limits_are_refused(calibrator, scale, dtype):
+    with pytest.raises(ValueError, match="Rescale them"):
+        refit_proba(calibrator, (scale * SCORES).astype(dtype), Y)
+
+
 # The others map the columns one by one.
 @pytest.mark.holds_for(lambda calibrator: not is_one_vs_rest(calibrator))
 @pytest.mark.parametrize("shift", [1e4, -1e4])
