@@ -13,8 +13,13 @@ from .calibrators import (
     TemperatureScaling,
     Uncalibrated,
 )
-from .compare import CalibrationComparison, compare_calibrators
-from .display import ReliabilityDisplay, TemperatureDisplay
+from .compare import (
+    CalibrationComparison,
+    CalibrationSizes,
+    compare_calibration_sizes,
+    compare_calibrators,
+)
+from .display import ConfidenceDisplay, ReliabilityDisplay, TemperatureDisplay
 
 __version__ = _version("sklearn-smart")
 
@@ -23,6 +28,8 @@ __all__ = [
     "BrierWeightedClassifier",
     "CalibratedClassifierCV",
     "CalibrationComparison",
+    "CalibrationSizes",
+    "ConfidenceDisplay",
     "IsotonicCalibrator",
     "ReliabilityDisplay",
     "SMARTCalibrator",
@@ -30,6 +37,7 @@ __all__ = [
     "TemperatureDisplay",
     "TemperatureScaling",
     "Uncalibrated",
+    "compare_calibration_sizes",
     "compare_calibrators",
     "metrics",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_smart.metrics import reliability_table
+from sklearn_smart.metrics import reliability_table, smooth_reliability
 
 from ._style import (
     REFERENCE,
@@ -20,6 +20,8 @@ from ._style import (
 _REFERENCE_LABEL = "perfectly calibrated"
 # More classes than this are drawn alike: a longer legend is not read.
 _NAMED_CLASSES = 7
+# Smooth curves are drawn where their standard error is at most this.
+_LARGEST_ERROR = 0.15
 
 
 class ReliabilityDisplay:
@@ -40,6 +42,10 @@ class ReliabilityDisplay:
 
     name : str, default=None
         Name of the estimator, for the legend.
+
+    curves : list of SmoothReliability, default=None
+        Smoothed frequency of each event, as
+        :func:`~sklearn_smart.metrics.smooth_reliability` gives; drawn as a line.
 
     Attributes
     ----------
@@ -75,9 +81,10 @@ class ReliabilityDisplay:
     'Accuracy'
     """
 
-    def __init__(self, tables, *, name=None):
+    def __init__(self, tables, *, name=None, curves=None):
         self.tables = tables
         self.name = name
+        self.curves = curves
 
     def plot(
         self,
@@ -145,8 +152,11 @@ class ReliabilityDisplay:
                 style.update(linewidth=0.8, alpha=0.5, markersize=2, linestyle="-")
             label = self._label(table, name, i, many)
             style = {"label": label, **style, **kwargs}
+            if self.curves is not None:
+                _draw_curve(ax, self.curves[i], style)
+                style["linestyle"] = "none"
             lines.append(_draw_line(ax, table, style))
-            dashes.append(style["linestyle"])
+            dashes.append(style["linestyle"] if self.curves is None else "-")
         self.line_ = lines[0] if len(lines) == 1 else lines
         if len(lines) == 1 and drawn == 0:
             _draw_gaps(ax, self.tables[0], lines[0].get_color())
@@ -157,6 +167,65 @@ class ReliabilityDisplay:
         if histogram:
             self.histogram_ax_ = _draw_strip(ax, self.tables, lines, dashes)
         return self
+
+    def plot_grid(self, *, n_columns=4, n_events=12, **kwargs):
+        """Draw a diagram for each event, on axes of its own.
+
+        Parameters
+        ----------
+        n_columns : int, default=4
+            Diagrams side by side.
+
+        n_events : int, default=12
+            Most diagrams: those of the events with the largest expected calibration
+            error, in the order of the columns.
+
+        **kwargs : dict
+            Parameters of :meth:`plot`, but for ``ax``.
+
+        Returns
+        -------
+        displays : list of ReliabilityDisplay
+            One for each event drawn, all in one figure.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        ValueError
+            If a number is not positive.
+        """
+        for name, value in (("n_columns", n_columns), ("n_events", n_events)):
+            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+                raise ValueError(
+                    f"The {name!r} parameter must be an int in the range [1, inf). "
+                    f"Got {value!r} instead."
+                )
+        plt = require_matplotlib("ReliabilityDisplay.plot_grid")
+        errors = [table.expected_calibration_error for table in self.tables]
+        chosen = sorted(np.argsort(errors, kind="stable")[::-1][:n_events])
+        columns = min(n_columns, len(chosen))
+        rows = -(-len(chosen) // columns)
+        _, axes = plt.subplots(
+            rows,
+            columns,
+            figsize=(3.4 * columns, 4.0 * rows),
+            layout="constrained",
+            squeeze=False,
+        )
+        for ax in axes.flat[len(chosen) :]:
+            ax.remove()
+        displays = []
+        for index, ax in zip(chosen, axes.flat, strict=False):
+            table = self.tables[index]
+            curves = None if self.curves is None else [self.curves[index]]
+            display = ReliabilityDisplay([table], name=self.name, curves=curves)
+            display.plot(ax, **kwargs)
+            ax.get_legend().remove()
+            error = f"ECE {table.expected_calibration_error:.3f}"
+            ax.set_title(f"{table.event}: {error}", fontsize="medium")
+            displays.append(display)
+        return displays
 
     def summary(self):
         """Return what the diagram shows, as text for those who do not see it.
@@ -210,6 +279,7 @@ class ReliabilityDisplay:
         ref_line=True,
         histogram=True,
         band=0.95,
+        smooth=False,
         **kwargs,
     ):
         """Draw the diagram of a fitted classifier on data.
@@ -257,6 +327,10 @@ class ReliabilityDisplay:
             Level of the consistency band: in each bin, the frequencies that true
             probabilities would show with this probability. Drawn for a single event
             that is the first on its axes; None draws none.
+
+        smooth : bool, default=False
+            Whether the line is the kernel-smoothed frequency, without bins; its
+            bandwidth is the smooth calibration error. The bins stay as points.
 
         **kwargs : dict
             Further properties of the lines, as for :func:`matplotlib.pyplot.plot`.
@@ -307,6 +381,7 @@ class ReliabilityDisplay:
             ref_line=ref_line,
             histogram=histogram,
             band=band,
+            smooth=smooth,
             **kwargs,
         )
 
@@ -327,6 +402,7 @@ class ReliabilityDisplay:
         ref_line=True,
         histogram=True,
         band=0.95,
+        smooth=False,
         **kwargs,
     ):
         """Draw the diagram of predicted probabilities.
@@ -377,6 +453,10 @@ class ReliabilityDisplay:
             probabilities would show with this probability. Drawn for a single event
             that is the first on its axes; None draws none.
 
+        smooth : bool, default=False
+            Whether the line is the kernel-smoothed frequency, without bins; its
+            bandwidth is the smooth calibration error. The bins stay as points.
+
         **kwargs : dict
             Further properties of the lines, as for :func:`matplotlib.pyplot.plot`.
 
@@ -401,17 +481,19 @@ class ReliabilityDisplay:
         [0.0, 0.0, 0.0, 2.0, 1.0]
         """
         require_matplotlib(f"{cls.__name__}.from_predictions")
+        events = {
+            "kind": kind,
+            "pos_label": pos_label,
+            "labels": labels,
+            "sample_weight": sample_weight,
+        }
         tables = reliability_table(
-            y_true,
-            y_prob,
-            n_bins=n_bins,
-            strategy=strategy,
-            kind=kind,
-            pos_label=pos_label,
-            labels=labels,
-            sample_weight=sample_weight,
+            y_true, y_prob, n_bins=n_bins, strategy=strategy, **events
         )
-        display = cls(tables if kind == "class_wise" else [tables], name=name)
+        curves = smooth_reliability(y_true, y_prob, **events) if smooth else None
+        if kind != "class_wise":
+            tables, curves = [tables], None if curves is None else [curves]
+        display = cls(tables, name=name, curves=curves)
         return display.plot(
             ax, ref_line=ref_line, histogram=histogram, band=band, **kwargs
         )
@@ -423,6 +505,20 @@ def _draw_line(ax, table, style):
         table.mean_prob[filled], table.frequency[filled], gid="reliability", **style
     )
     return line
+
+
+def _draw_curve(ax, curve, style):
+    """The smoothed frequency, where there are data enough to tell it."""
+    shown = curve.standard_error <= _LARGEST_ERROR
+    ax.plot(
+        curve.prob,
+        np.where(shown, curve.frequency, np.nan),
+        color=style["color"],
+        linestyle=style["linestyle"],
+        alpha=style.get("alpha"),
+        linewidth=style.get("linewidth", 1.8),
+        gid="smooth",
+    )
 
 
 def _draw_gaps(ax, table, colour):

@@ -22,6 +22,7 @@ from ._report import CalibrationReport, calibration_report
 from ._score_parts import ScoreParts, score_parts
 from ._scorers import SCORERS, CalibrationScorer, get_scorer
 from ._smooth_calibration_error import smooth_calibration_error
+from ._smooth_reliability import SmoothReliability, smooth_reliability
 from ._soft_calibration_error import soft_calibration_error
 from ._spiegelhalter import SpiegelhalterResult, spiegelhalter_test
 from ._sweep_calibration_error import sweep_calibration_error
@@ -36,6 +37,7 @@ __all__ = [
     "PairedDifference",
     "ReliabilityTable",
     "ScoreParts",
+    "SmoothReliability",
     "SpiegelhalterResult",
     "bootstrap_interval",
     "brier_decomposition",
@@ -51,6 +53,7 @@ __all__ = [
     "reliability_table",
     "score_parts",
     "smooth_calibration_error",
+    "smooth_reliability",
     "soft_calibration_error",
     "spiegelhalter_test",
     "sweep_calibration_error",

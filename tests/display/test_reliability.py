@@ -9,7 +9,11 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 from sklearn_smart.display import ReliabilityDisplay
-from sklearn_smart.metrics import expected_calibration_error, reliability_table
+from sklearn_smart.metrics import (
+    expected_calibration_error,
+    reliability_table,
+    smooth_reliability,
+)
 
 plt = pytest.importorskip("matplotlib.pyplot")
 
@@ -224,3 +228,33 @@ def test_without_matplotlib(problem, monkeypatch):
         ReliabilityDisplay.from_predictions(y, prob)
     with pytest.raises(ImportError, match="from_estimator needs matplotlib"):
         ReliabilityDisplay.from_estimator(None, None, None)
+
+
+def test_smooth_curve(problem):
+    y, prob = problem
+    display = ReliabilityDisplay.from_predictions(y, prob, smooth=True, name="m")
+    (curve,) = [line for line in display.ax_.lines if line.get_gid() == "smooth"]
+    expected = smooth_reliability(y, prob)
+    shown = expected.standard_error <= 0.15
+    assert shown.any()
+    np.testing.assert_array_equal(curve.get_xdata(), expected.prob)
+    np.testing.assert_array_equal(curve.get_ydata()[shown], expected.frequency[shown])
+    assert np.isnan(curve.get_ydata()[~shown]).all()
+    assert curve.get_color() == display.line_.get_color()
+    assert display.line_.get_linestyle() == "None"
+    assert ReliabilityDisplay.from_predictions(y, prob).curves is None
+
+
+def test_grid_of_classes(problem):
+    y, prob = problem
+    display = ReliabilityDisplay.from_predictions(y, prob, kind="class_wise")
+    displays = display.plot_grid(n_columns=2, band=None)
+    assert [d.tables[0].event for d in displays] == ["class a", "class b", "class c"]
+    assert len({d.figure_ for d in displays}) == 1
+    errors = [table.expected_calibration_error for table in display.tables]
+    (worst,) = display.plot_grid(n_events=1)
+    assert worst.tables[0] is display.tables[int(np.argmax(errors))]
+    assert worst.ax_.get_title() == f"{worst.tables[0].event}: ECE {max(errors):.3f}"
+    for bad in ({"n_columns": 0}, {"n_events": True}):
+        with pytest.raises(ValueError, match="must be an int"):
+            display.plot_grid(**bad)
