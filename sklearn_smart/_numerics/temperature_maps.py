@@ -122,7 +122,7 @@ class MarginNetwork:
 
     def _forward(self, layers: list[tuple[NDArray, NDArray]]) -> NDArray:
         self._layers = layers
-        self._inputs = [self.x[:, None]]
+        self._inputs = [self.x.reshape(len(self.x), -1)]
         for weight, bias in layers[:-1]:
             hidden = self._inputs[-1] @ weight
             hidden += bias
@@ -139,6 +139,28 @@ class MarginNetwork:
             parts[:0] = [(inputs.T @ delta).ravel(), delta.sum(axis=0)]
             delta = (delta @ weight.T) * (inputs > 0)
         return np.concatenate(parts)
+
+
+class FeatureNetwork(MarginNetwork):
+    """A `MarginNetwork` of several inputs, ``x`` of shape (n, d)."""
+
+    def __init__(
+        self, x: NDArray, hidden_layer_sizes: Sequence[int], unit: float = 1.0
+    ) -> None:
+        super().__init__(x, hidden_layer_sizes, unit)
+        widths = (self.x.shape[1], *hidden_layer_sizes, 1)
+        self.shapes = list(zip(widths[:-1], widths[1:], strict=True))
+        self.penalised = np.concatenate(
+            [np.repeat([True, False], [m * k, k]) for m, k in self.shapes]
+        )
+
+    def single_start(self, random_state: np.random.RandomState) -> NDArray:
+        """Random hidden layers, and an output of one unit whatever they say."""
+        parameters = self.random_start(random_state)
+        weight, bias = self.layers(parameters)[-1]
+        weight[:] = 0.0
+        bias[:] = _bias_of(1.0, self.floor)
+        return parameters
 
 
 class SortedMarginNetwork(MarginNetwork):

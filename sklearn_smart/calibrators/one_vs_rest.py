@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
-from scipy.special import expit
+from scipy.special import expit, logit
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.isotonic import IsotonicRegression
 
@@ -19,7 +19,7 @@ _BLOCK_SIZE = 131_072
 _MAX_ITER = 100
 
 
-class _OneVsRestCalibrator(BaseCalibrator):
+class OneVsRestCalibrator(BaseCalibrator):
     """Base of calibrators that map the score of each class by a curve of its own.
 
     For two classes there is one curve: of the log-odds ``z_1 - z_0``, or of the
@@ -63,12 +63,16 @@ class _OneVsRestCalibrator(BaseCalibrator):
         if mapped.shape[1] == 1:
             mapped = np.concatenate([1 - mapped, mapped], axis=1)
         else:
-            total = mapped.sum(axis=1, keepdims=True)
-            zero = total[:, 0] == 0
-            np.divide(mapped, total, out=mapped, where=total > 0)
-            if zero.any():
-                mapped[zero] = self._instead_of_zeros(scores[zero])
+            self._normalise(mapped, scores)
         return mapped.astype(scores.dtype, copy=False)
+
+    def _normalise(self, mapped, scores):
+        """Divide the rows by their sums, in place; rows of zeros are replaced."""
+        total = mapped.sum(axis=1, keepdims=True)
+        zero = total[:, 0] == 0
+        np.divide(mapped, total, out=mapped, where=total > 0)
+        if zero.any():
+            mapped[zero] = self._instead_of_zeros(scores[zero])
 
     def _instead_of_zeros(self, scores):
         if self.zero_rows == "uniform":
@@ -82,7 +86,7 @@ class _OneVsRestCalibrator(BaseCalibrator):
             return np.log(self._proba(scores))
 
 
-class SigmoidCalibrator(_OneVsRestCalibrator):
+class SigmoidCalibrator(OneVsRestCalibrator):
     r"""Calibrate by a sigmoid per class: Platt scaling, one-vs-rest.
 
     For class k with score :math:`f_k`, :math:`q_k = 1 / (1 + \exp(-(a_k f_k + b_k)))`
@@ -148,7 +152,7 @@ class SigmoidCalibrator(_OneVsRestCalibrator):
         step = max(1, _BLOCK_SIZE // n)
         for start in range(0, n_columns, step):
             block = slice(start, start + step)
-            fitted = _fit_sigmoids(columns[:, block], y - start, weight)
+            fitted = fit_sigmoids(columns[:, block], y - start, weight)
             self.slope_[block], self.intercept_[block], done = fitted
             converged &= done
         if not converged:
@@ -163,7 +167,7 @@ class SigmoidCalibrator(_OneVsRestCalibrator):
         return expit(columns * self.slope_ + self.intercept_)
 
 
-class IsotonicCalibrator(_OneVsRestCalibrator):
+class IsotonicCalibrator(OneVsRestCalibrator):
     """Calibrate by a non-decreasing curve per class, one-vs-rest.
 
     For each class the isotonic regression of its indicator on its score, by
@@ -232,7 +236,13 @@ class IsotonicCalibrator(_OneVsRestCalibrator):
         return out
 
 
-def _fit_sigmoids(columns, y, weight):
+def log_odds(prob):
+    """``log(p / (1 - p))``, with p kept off 0 and 1 by the machine epsilon."""
+    eps = np.finfo(np.float64).eps
+    return logit(np.clip(prob, eps, 1 - eps))
+
+
+def fit_sigmoids(columns, y, weight):
     """Slopes and intercepts of Platt's sigmoids for all columns at once.
 
     ``y == j`` marks the positives of column j; other values are positives of no

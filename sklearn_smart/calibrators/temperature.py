@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from .._numerics.logits import tempered_log_softmax, tempered_softmax
-from .._numerics.temperature_fit import fit_single_temperature
+from .._numerics.temperature_fit import fit_by_succession, fit_single_temperature
 from .._numerics.tempered import TemperedLogits
 from .base import BaseCalibrator
 
@@ -31,6 +31,13 @@ def single_temperature(rows, weight):
             stacklevel=4,
         )
     return single
+
+
+def finite_temperature(rows, weight):
+    """A temperature to start from, also where no sample is misclassified."""
+    if rows.correct.all():
+        return fit_by_succession(rows, weight).temperature
+    return fit_single_temperature(rows, weight).temperature
 
 
 class TemperatureScaling(BaseCalibrator):

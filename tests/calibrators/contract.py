@@ -11,12 +11,27 @@ import numpy as np
 from sklearn.base import clone
 
 from sklearn_smart.calibrators import (
+    BayesianBinning,
+    BetaCalibrator,
+    ClassTemperatureScaling,
+    DirichletCalibrator,
+    EnsembleTemperatureScaling,
+    HistogramBinning,
     IsotonicCalibrator,
+    MatrixScaling,
+    ParametrizedTemperatureScaling,
+    ScalingBinning,
     SigmoidCalibrator,
     SMARTCalibrator,
+    SplineCalibrator,
     TemperatureScaling,
+    TopLabelIsotonic,
+    TopLabelSigmoid,
     Uncalibrated,
+    VectorScaling,
+    VennAbersCalibrator,
 )
+from sklearn_smart.calibrators.curves import CurveCalibrator
 
 CALIBRATOR_INSTANCES = [
     Uncalibrated(),
@@ -33,6 +48,21 @@ CALIBRATOR_INSTANCES = [
     SMARTCalibrator.published(max_iter=30, random_state=0),
     SigmoidCalibrator(),
     IsotonicCalibrator(),
+    VectorScaling(),
+    MatrixScaling(alpha=1.0),
+    DirichletCalibrator(),
+    EnsembleTemperatureScaling(),
+    ParametrizedTemperatureScaling(),
+    ClassTemperatureScaling(),
+    TopLabelIsotonic(),
+    TopLabelSigmoid(),
+    HistogramBinning(),
+    HistogramBinning(kind="one_vs_rest", strategy="uniform", n_bins=5),
+    BayesianBinning(),
+    ScalingBinning(),
+    BetaCalibrator(),
+    SplineCalibrator(),
+    VennAbersCalibrator(),
 ]
 
 
@@ -46,6 +76,38 @@ def is_one_vs_rest(calibrator):
     return isinstance(calibrator, (SigmoidCalibrator, IsotonicCalibrator))
 
 
+def has_curves(calibrator):
+    """Whether probabilities are mapped by curves, or by more than a temperature."""
+    return isinstance(
+        calibrator,
+        (
+            CurveCalibrator,
+            DirichletCalibrator,
+            EnsembleTemperatureScaling,
+            MatrixScaling,
+            VectorScaling,
+        ),
+    )
+
+
+def has_prior_counts(calibrator):
+    """Whether frequencies are pulled to one half, by as much as a sample or two."""
+    return isinstance(calibrator, (BayesianBinning, TopLabelSigmoid))
+
+
+def keeps_thresholds(calibrator):
+    """How much larger it is than others: two curves that change at many values."""
+    return 3 if isinstance(calibrator, VennAbersCalibrator) else 1
+
+
+def most_classes(calibrator):
+    """Up to how many classes it is asked: the square of it may be what is fitted."""
+    if isinstance(calibrator, (MatrixScaling, DirichletCalibrator)):
+        return 30
+    # It solves for one class after another.
+    return 100 if isinstance(calibrator, BetaCalibrator) else 1000
+
+
 def ignores_scale(calibrator):
     """Whether multiplying all scores by a constant changes no probability."""
     measures_in_logits = isinstance(calibrator, SMARTCalibrator) and (
@@ -54,7 +116,16 @@ def ignores_scale(calibrator):
     # scikit-learn's isotonic regression joins scores that differ by less than the
     # resolution of their dtype, whatever their scale.
     joins_close_scores = isinstance(calibrator, IsotonicCalibrator)
-    as_they_are = isinstance(calibrator, Uncalibrated)
+    # These see the softmax of the scores as they are, and mix or map it.
+    as_they_are = isinstance(
+        calibrator,
+        (
+            Uncalibrated,
+            CurveCalibrator,
+            DirichletCalibrator,
+            EnsembleTemperatureScaling,
+        ),
+    )
     return not (measures_in_logits or joins_close_scores or as_they_are)
 
 
