@@ -9,7 +9,8 @@ the rows are drawn at random without replacement ``--subsets`` times and the res
 test part, at most ``--test`` rows of it; n "all" is half of the rows. Every result is
 one line of the results file, written when it is there, so a stopped run goes on where
 it ended. The table gives geometric means over files of the ratio to temperature scaling
-of the same subsets, with an interval by resampling files, and wins and losses: files
+of the same subsets, with an interval by resampling files and once more without the file
+on which the method is best, and wins and losses: files
 where the 95 % interval over subsets of the log ratio excludes 0.
 
 Files in which every row is tied or a score is not finite are left out and named. Ratios
@@ -25,16 +26,22 @@ import math
 import time
 import warnings
 from collections import defaultdict
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
+from scipy.special import softmax
+from sklearn.pipeline import make_pipeline
 
 from sklearn_smart import (
     IsotonicCalibrator,
+    MatrixScaling,
     SigmoidCalibrator,
     SMARTCalibrator,
     TemperatureScaling,
+    TopLabelIsotonic,
     Uncalibrated,
+    VectorScaling,
     metrics,
 )
 
@@ -44,18 +51,63 @@ REFERENCE = "temperature"
 
 def methods(seeds):
     """Name and maker of each method."""
-    one_vs_rest = {"sigmoid": SigmoidCalibrator, "isotonic": IsotonicCalibrator}
     return {
         "uncalibrated": Uncalibrated,
         REFERENCE: TemperatureScaling,
         "smart": SMARTCalibrator,
-        **one_vs_rest,
+        "vector": VectorScaling,
+        "vector then smart": lambda input, classes: make_pipeline(
+            VectorScaling(input=input, classes=classes),
+            SMARTCalibrator(classes=classes),
+        ),
+        "matrix then smart": lambda input, classes: make_pipeline(
+            MatrixScaling(input=input, classes=classes),
+            SMARTCalibrator(classes=classes),
+        ),
+        "top-label isotonic": TopLabelIsotonic,
+        "sigmoid": SigmoidCalibrator,
+        "isotonic": IsotonicCalibrator,
+        **rivals(),
         **{
             f"smart published, seed {seed}": lambda seed=seed, **parameters: (
                 SMARTCalibrator.published(random_state=seed, **parameters)
             )
             for seed in range(seeds)
         },
+    }
+
+
+def rivals():
+    """Structured scaling of probmetrics, where that is installed."""
+    if find_spec("probmetrics") is None:
+        return {}
+
+    class Structured:
+        """Its calibrators take probabilities, and column indices as labels."""
+
+        def __init__(self, kind, input, classes):
+            self.kind, self.probabilities = kind, input == "probabilities"
+
+        def _given(self, scores):
+            if self.probabilities:
+                return scores.astype(np.float64)
+            return softmax(scores.astype(np.float64), axis=1)
+
+        def fit(self, scores, y):
+            from probmetrics import calibrators
+
+            self.calibrator = getattr(calibrators, self.kind)()
+            self.calibrator.fit(self._given(scores), y)
+            return self
+
+        def predict_proba(self, scores):
+            return self.calibrator.predict_proba(self._given(scores))
+
+    return {
+        f"probmetrics {kind[:3]}": lambda kind=kind, **settings: Structured(
+            kind, **settings
+        )
+        for kind in ("SVSCalibrator", "SMSCalibrator")
     }
 
 
@@ -215,7 +267,7 @@ def table(rows):
             continue
         close = [f for f in files if near_null(cells[size, f][REFERENCE])]
         print(f"\nn = {size}: {len(files)} files; near the null: {', '.join(close)}")
-        head = f"{'method':18}{'ECE':>22}{'without near null':>24}{'log loss':>24}"
+        head = f"{'method':20}{'ECE':>28}{'without near null':>30}{'log loss':>30}"
         print(head + f"{'worst ECE':>11}{'worst loss':>12}{'won':>5}{'lost':>5}")
         for name in dict.fromkeys(merged(row["method"]) for row in rows):
             have = [f for f in files if cells[size, f][name]]
@@ -229,7 +281,7 @@ def line(name, files, close, cells):
     far = [f for f in files if f not in close]
     verdicts = [verdict(cells[f], name) for f in files]
     print(
-        f"{name:18}{mean_and_interval(ece, files)}  {mean_and_interval(ece, far)}  "
+        f"{name:20}{mean_and_interval(ece, files)}  {mean_and_interval(ece, far)}  "
         f"{mean_and_interval(loss, files)}{math.exp(max(ece.values())):11.2f}"
         f"{math.exp(max(loss.values())):12.3f}{verdicts.count(-1):5}{verdicts.count(1):5}"
     )
@@ -272,11 +324,12 @@ def verdict(methods_rows, name):
 def mean_and_interval(values, files):
     """Geometric mean over files and its 95 % interval by resampling them."""
     if not files:
-        return " " * 22
+        return " " * 28
     logs = np.array([values[file] for file in files])
+    without_best = math.exp(np.sort(logs)[1:].mean()) if len(logs) > 1 else math.nan
     draws = np.random.default_rng(0).integers(len(logs), size=(2000, len(logs)))
     low, high = np.exp(np.quantile(logs[draws].mean(axis=1), [0.025, 0.975]))
-    return f"{math.exp(logs.mean()):8.3f} [{low:.3f}, {high:.3f}]"
+    return f"{math.exp(logs.mean()):8.3f} [{low:.3f}, {high:.3f}] {without_best:.3f}"
 
 
 def picture(rows, path):

@@ -75,3 +75,20 @@ def weighted_moments(values: NDArray, weight: NDArray) -> tuple[float, float]:
     # Rounding of equal values is not a spread that one could divide by.
     tiny = 1e-12 * float(np.abs(values).max(initial=0.0))
     return mean, spread if spread > tiny else 1.0
+
+
+def sorted_gaps(logits: NDArray, n_logits: int, temperature: float) -> NDArray:
+    """Distances of the next largest logits from the largest, by temperature.
+
+    (n, m - 1) in float64, increasing along a row, with ``m = min(n_logits, K)``.
+    """
+    n, n_classes = logits.shape
+    seen = min(n_logits, n_classes)
+    out = np.empty((n, seen - 1))
+    for rows in row_blocks(n, n_classes):
+        block = logits[rows]
+        if seen < n_classes:
+            block = np.partition(block, n_classes - seen, axis=1)[:, -seen:]
+        ordered = np.sort(block, axis=1)[:, ::-1].astype(np.float64)
+        out[rows] = (ordered[:, :1] - ordered[:, 1:]) / temperature
+    return out

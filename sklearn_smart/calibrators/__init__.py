@@ -6,6 +6,7 @@ from .binned import BayesianBinning, HistogramBinning, ScalingBinning
 from .class_temperature import ClassTemperatureScaling
 from .ensemble_temperature import EnsembleTemperatureScaling
 from .feasible import feasible_temperatures
+from .group import GroupCalibration
 from .identity import Uncalibrated
 from .one_vs_rest import IsotonicCalibrator, SigmoidCalibrator
 from .parametrized_temperature import ParametrizedTemperatureScaling
@@ -33,6 +34,7 @@ CALIBRATORS = {
     "ensemble_temperature": EnsembleTemperatureScaling,
     "parametrized_temperature": ParametrizedTemperatureScaling,
     "class_temperature": ClassTemperatureScaling,
+    "group": GroupCalibration,
     "top_label_sigmoid": TopLabelSigmoid,
     "top_label_isotonic": TopLabelIsotonic,
     "histogram": HistogramBinning,
@@ -51,6 +53,7 @@ __all__ = [
     "ClassTemperatureScaling",
     "DirichletCalibrator",
     "EnsembleTemperatureScaling",
+    "GroupCalibration",
     "HistogramBinning",
     "IsotonicCalibrator",
     "MatrixScaling",

@@ -10,8 +10,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from .._numerics.calibration_losses import brier_score, log_loss
-from .._numerics.logits import row_blocks, tempered_log_softmax, tempered_softmax
+from .._numerics.logits import tempered_log_softmax, tempered_softmax
 from .._numerics.objectives import TemperatureObjective
+from .._numerics.signals import sorted_gaps
 from .._numerics.solvers import lbfgs
 from .._numerics.temperature_maps import FeatureNetwork
 from .._numerics.tempered import TemperedLogits
@@ -168,17 +169,7 @@ class ParametrizedTemperatureScaling(BaseCalibrator):
         self.converged_ = solution.converged
 
     def _gaps(self, logits):
-        """Distances of the next largest logits from the largest, (n, inputs)."""
-        n_classes = logits.shape[1]
-        seen = min(self.n_logits, n_classes)
-        out = np.empty((len(logits), seen - 1))
-        for rows in row_blocks(*logits.shape):
-            block = logits[rows]
-            if seen < n_classes:
-                block = np.partition(block, n_classes - seen, axis=1)[:, -seen:]
-            ordered = np.sort(block, axis=1)[:, ::-1].astype(np.float64)
-            out[rows] = (ordered[:, :1] - ordered[:, 1:]) / self.temperature_
-        return out
+        return sorted_gaps(logits, self.n_logits, self.temperature_)
 
     def temperatures(self, scores):
         """The temperature of each sample.

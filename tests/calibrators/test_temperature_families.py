@@ -8,10 +8,13 @@ from scipy.optimize import approx_fprime
 from sklearn_smart import (
     ClassTemperatureScaling,
     EnsembleTemperatureScaling,
+    GroupCalibration,
     ParametrizedTemperatureScaling,
     TemperatureScaling,
 )
+from sklearn_smart._numerics.group_mixture import GroupMixture
 from sklearn_smart._numerics.temperature_maps import FeatureNetwork
+from sklearn_smart._numerics.tempered import TemperedLogits
 from sklearn_smart.metrics import log_loss
 
 from .contract import make_scores
@@ -122,6 +125,46 @@ def test_parametrised_sees_no_more_than_there_is():
     ]
     assert (seeds[0] == seeds[1]).all()
     assert (seeds[0] != seeds[2]).any()
+
+
+def test_groups_have_the_right_gradient():
+    rng = np.random.default_rng(0)
+    curves = TemperedLogits(SCORES, Y).tabulate(0.4)
+    x, weight = rng.normal(size=(400, 3)), rng.uniform(0.5, 2, 400)
+    objective = GroupMixture(curves, x, weight, 3, 0.4, 2.0)
+    at = 0.5 * objective.start(np.random.RandomState(0))
+    value, gradient = objective(at)
+    numeric = approx_fprime(at, lambda p: objective(p)[0], 1e-7)
+    assert_allclose(gradient, numeric, atol=1e-6)
+    # By the definition.
+    weights, bias, beta = objective.split(at)
+    members = softmax(x @ weights + bias)
+    p = sum(members[:, g, None] * softmax(SCORES * beta[g]) for g in range(3))
+    expected = -np.average(np.log(p[np.arange(400), Y]), weights=weight)
+    expected += 2.0 * (weights**2).sum() / weight.sum()
+    assert_allclose(value, expected, rtol=1e-4)
+
+
+def test_one_group_is_temperature_scaling():
+    model = GroupCalibration(n_groups=1, n_partitions=2).fit(SCORES, Y)
+    single = TemperatureScaling().fit(SCORES, Y)
+    assert_allclose(model.temperatures_, single.temperature_, rtol=1e-4)
+    assert_allclose(
+        model.predict_proba(SCORES), single.predict_proba(SCORES), atol=1e-4
+    )
+
+
+def test_groups_find_a_partition():
+    """Rows whose third logit is near have another temperature."""
+    rng = np.random.default_rng(0)
+    z = 4 * rng.normal(size=(8000, 4))
+    near = np.sort(z, axis=1)[:, -1] - np.sort(z, axis=1)[:, -3] < 5
+    p = softmax(z / np.where(near[:, None], 1.0, 4.0))
+    y = (p.cumsum(axis=1) < rng.random((8000, 1))).sum(axis=1)
+    model = GroupCalibration(n_partitions=3).fit(z, y)
+    single = log_loss(y, TemperatureScaling().fit(z, y).predict_proba(z))
+    least = log_loss(y, p)
+    assert log_loss(y, model.predict_proba(z)) - least < 0.3 * (single - least)
 
 
 @pytest.mark.parametrize(
