@@ -60,7 +60,9 @@ class GroupTemperatures:
         value, slope = self.curves.log_partition(beta)
         total = float(self.weight @ (value + beta * self.curves.gap))
         by_t = self.weight * beta * (slope + self.curves.gap)
-        return total, np.bincount(self.group, by_t, self.n_groups)
+        gradient = np.bincount(self.group, by_t, self.n_groups)
+        gradient[np.abs(parameters) >= self._FARTHEST] = 0.0
+        return total, gradient
 
     def information(self, parameters: NDArray) -> NDArray:
         """Of each ``t_g``: the sum of the variances of the tempered logits."""

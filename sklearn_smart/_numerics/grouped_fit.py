@@ -8,6 +8,7 @@ each group of parameters. At 0 stands the simple model that the prior pulls towa
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
@@ -20,6 +21,7 @@ _LARGEST_PRECISION = 1e8
 # Rounds of fits and precisions in turn. A fixed number: no rule for stopping could then
 # turn over by a rounding error. The last ones hardly change anything.
 _N_ROUNDS = 12
+_ROUGH = 1e-8
 # Where the search for precisions begins.
 _FIRST_PRECISION = 10.0
 
@@ -55,30 +57,40 @@ def fit_with_precision(
 
 
 def fit_by_evidence(
-    problem: GroupedProblem, max_iter: int, tol: float
+    problem: GroupedProblem,
+    max_iter: int,
+    tol: float,
+    start: NDArray | None = None,
+    free: Sequence[int] = (),
 ) -> tuple[Solution, NDArray]:
     """The parameters, and the precision of each group of largest evidence.
 
     By MacKay's updates, ``precision = gamma / ||group||^2`` with the effective number
-    of parameters ``gamma = sum h / (h + precision)``, h the diagonal of the Fisher
-    information. A group that does no better than chance ends at a precision that leaves
-    nothing of it. No folds, and no choice that a single sample could turn over.
+    of parameters ``gamma = sum h / (h + precision)``, in which the Fisher information
+    is taken for diagonal, h. A group that does no better than chance ends at a
+    precision that leaves nothing of it. No folds, and no choice that a single sample
+    could turn over. Groups in ``free`` have no prior.
 
     D. J. C. MacKay, Bayesian Interpolation, Neural Computation 4, 1992,
     doi:10.1162/neco.1992.4.3.415.
     """
     ends = np.cumsum(problem.sizes)[:-1]
-    parameters = np.zeros(sum(problem.sizes))
+    parameters = np.zeros(sum(problem.sizes)) if start is None else start
     precision = np.full(len(problem.sizes), _FIRST_PRECISION)
-    for _ in range(_N_ROUNDS):
+    precision[list(free)] = 0.0
+    for round_ in range(_N_ROUNDS):
         spread = np.repeat(precision, problem.sizes)
-        parameters = _minimise(problem, spread, parameters, max_iter, tol).parameters
+        # On the way a rough fit is as good as an exact one.
+        enough = tol if round_ >= _N_ROUNDS - 3 else max(tol, _ROUGH)
+        parameters = _minimise(problem, spread, parameters, max_iter, enough).parameters
         h = problem.information(parameters)
-        gamma = np.array([part.sum() for part in np.split(h / (h + spread), ends)])
+        known = h / np.maximum(h + spread, np.finfo(np.float64).tiny)
+        gamma = np.array([part.sum() for part in np.split(known, ends)])
         square = np.array([part @ part for part in np.split(parameters, ends)])
         precision = np.full(len(square), _LARGEST_PRECISION)
         np.divide(gamma, square, out=precision, where=square > 0)
         precision = np.clip(precision, 1 / _LARGEST_PRECISION, _LARGEST_PRECISION)
+        precision[list(free)] = 0.0
     spread = np.repeat(precision, problem.sizes)
     return _minimise(problem, spread, parameters, max_iter, tol), precision
 

@@ -311,17 +311,19 @@ class DirichletCalibrator(_AffineCalibrator):
     .. math:: \frac{\lambda}{K (K - 1)} \sum_{k \neq j} W_{kj}^2
               + \frac{\mu}{K} \sum_k b_k^2.
 
-    The diagonal is free.
+    The diagonal is free. The authors choose the strengths by cross-validation; by
+    default they are here those of largest evidence, as in `VectorScaling`, which takes
+    one run and is needed: with too small ones it overfits where classes are many.
 
     Parameters
     ----------
-    reg_lambda : float, default=1e-3
-        ``lambda``, at least 0; best chosen by cross-validation, over powers of 10.
+    reg_lambda : float or "auto", default="auto"
+        ``lambda``, at least 0; "auto" finds both strengths.
     reg_mu : float or None, default=None
-        ``mu``, at least 0; None is ``reg_lambda``.
-    max_iter : int, default=5000
+        ``mu``, at least 0; None is ``reg_lambda``. Without effect for "auto".
+    max_iter : int, default=2000
         Most steps of the fit.
-    tol : float, default=1e-12
+    tol : float, default=1e-9
         The fit ends where the objective falls by less than this, relatively.
     input : {"logits", "probabilities"}, default="logits"
         What the scores are; see `TemperatureScaling`.
@@ -334,6 +336,8 @@ class DirichletCalibrator(_AffineCalibrator):
         ``W``: row k makes the logit of class k.
     intercept_ : ndarray of shape (n_classes,)
         ``b``.
+    reg_lambda_, reg_mu_ : float
+        The strengths.
     loss_ : float
         Penalised mean log loss of the calibration set.
     n_iter_ : int
@@ -377,10 +381,10 @@ class DirichletCalibrator(_AffineCalibrator):
     def __init__(
         self,
         *,
-        reg_lambda=1e-3,
+        reg_lambda="auto",
         reg_mu=None,
-        max_iter=5000,
-        tol=1e-12,
+        max_iter=2000,
+        tol=1e-9,
         input="logits",
         classes=None,
     ):
@@ -407,15 +411,24 @@ class DirichletCalibrator(_AffineCalibrator):
     def _solve(self, problem, first_scale):
         """From where the diagonal is about right, whatever the scale of the scores."""
         n_classes = problem.sizes[0]
-        off = self.reg_lambda / (n_classes * (n_classes - 1))
-        bias = (self.reg_lambda if self.reg_mu is None else self.reg_mu) / n_classes
-        precision = 2 * problem.total * np.array([0.0, off, bias])
         start = np.zeros(sum(problem.sizes))
         start[:n_classes] = first_scale - 1
+        # Of the sum of squares of a group, in a sum over samples, twice.
+        unit = 2 * problem.total / np.array([n_classes * (n_classes - 1), n_classes])
+        if self.reg_lambda == "auto":
+            solution, precision = fit_by_evidence(
+                problem, self.max_iter, self.tol, start, free=[0]
+            )
+            self.reg_lambda_, self.reg_mu_ = (precision[1:] / unit).tolist()
+            return solution
+        self.reg_lambda_ = float(self.reg_lambda)
+        self.reg_mu_ = self.reg_lambda_ if self.reg_mu is None else float(self.reg_mu)
+        precision = np.append(0.0, unit * [self.reg_lambda_, self.reg_mu_])
         return fit_with_precision(problem, precision, self.max_iter, self.tol, start)
 
     def _check_parameters(self):
         super()._check_parameters()
-        check_number(self, "reg_lambda", float, 0)
+        if not (isinstance(self.reg_lambda, str) and self.reg_lambda == "auto"):
+            check_number(self, "reg_lambda", float, 0)
         if self.reg_mu is not None:
             check_number(self, "reg_mu", float, 0)

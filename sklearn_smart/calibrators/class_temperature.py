@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from .._numerics.group_temperatures import GroupTemperatures
 from .._numerics.grouped_fit import fit_by_evidence, fit_with_precision
@@ -50,12 +53,19 @@ class ClassTemperatureScaling(BaseCalibrator):
         Strength of the penalty.
     loss_ : float
         Penalised mean log loss of the calibration set.
+    converged_ : bool
+        Whether the fit ended before ``max_iter``.
     classes_ : ndarray of shape (n_classes,)
         Labels in the order of the columns.
     n_features_in_ : int
         Number of columns seen in `fit`.
     feature_names_in_ : ndarray of str
         Names of the columns, where the scores had any.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the fit ends at ``max_iter``.
 
     See Also
     --------
@@ -112,6 +122,14 @@ class ClassTemperatureScaling(BaseCalibrator):
         solution = self._solve(problem)
         self.temperatures_ = problem.temperatures(solution.parameters)
         self.loss_ = solution.value
+        self.converged_ = solution.converged
+        if not solution.converged:
+            warnings.warn(
+                f"ClassTemperatureScaling did not converge in {self.max_iter} steps "
+                f"({solution.message}). Increase max_iter.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
 
     def _solve(self, problem):
         precision = np.array([2 * self.alpha_])
