@@ -90,7 +90,8 @@ def rivals():
 
         def _given(self, scores):
             if self.probabilities:
-                return scores.astype(np.float64)
+                rows = np.clip(scores.astype(np.float64), 0, 1)
+                return rows / rows.sum(axis=1, keepdims=True)
             return softmax(scores.astype(np.float64), axis=1)
 
         def fit(self, scores, y):

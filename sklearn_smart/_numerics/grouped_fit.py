@@ -21,9 +21,9 @@ _LARGEST_PRECISION = 1e8
 # Rounds of fits and precisions in turn. A fixed number: no rule for stopping could then
 # turn over by a rounding error. The last ones hardly change anything.
 _N_ROUNDS = 12
-_ROUGH = 1e-8
-# Where the search for precisions begins.
-_FIRST_PRECISION = 10.0
+_ROUGH = 1e-7
+# Where the search for precisions begins: from the strong side the fits are short.
+_FIRST_PRECISION = 1000.0
 
 
 class GroupedProblem(Protocol):

@@ -44,7 +44,7 @@ class ParametrizedTemperatureScaling(BaseCalibrator):
         Widths of the hidden layers.
     alpha : float, default=1.0
         Strength of the penalty ``alpha ||weights||^2 / n``, at least 0.
-    max_iter : int, default=500
+    max_iter : int, default=2000
         Most steps.
     tol : float, default=1e-9
         The fit ends where the objective falls by less than this, relatively.
@@ -114,7 +114,7 @@ class ParametrizedTemperatureScaling(BaseCalibrator):
         n_logits=10,
         hidden_layer_sizes=(5, 5),
         alpha=1.0,
-        max_iter=500,
+        max_iter=2000,
         tol=1e-9,
         random_state=0,
         input="logits",
