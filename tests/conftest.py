@@ -8,12 +8,19 @@ from typing import NamedTuple
 import hypothesis
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_limits
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = Path(__file__).parent / "data"
 
 # No test opens a window.
 os.environ["MPLBACKEND"] = "Agg"
+
+# Small products on several threads wait more than they work, the more so where several
+# test processes share the cores.
+threadpool_limits(limits=1)
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # for processes that tests start
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # The same examples at every run, however busy the machine is.
 hypothesis.settings.register_profile("suite", deadline=None, derandomize=True)
