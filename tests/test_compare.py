@@ -163,13 +163,14 @@ def expected_values(y, prob, classes):
 def test_saved_scores_give_what_the_calibrators_give(scores):
     z, y = scores
     learn, test = np.arange(400), np.arange(400, 600)
-    result = compare_calibrators(z, y, cv=[(learn, test)])
-    assert result.methods == list(METHODS) == list(CALIBRATORS)
+    assert compare_calibrators(z, y, cv=[(learn, test)]).methods == list(METHODS)
+    result = compare_calibrators(z, y, cv=[(learn, test)], methods=list(CALIBRATORS))
+    assert result.methods == list(CALIBRATORS)
     for method, values in zip(result.methods, result.values[0], strict=True):
         prob = CALIBRATORS[method]().fit(z[learn], y[learn]).predict_proba(z[test])
         expected = expected_values(y[test], prob, np.arange(3))
         np.testing.assert_allclose(values, expected, rtol=1e-12)
-    assert result.best("log_loss")[0] in ("temperature", "smart")
+    assert result.best("log_loss")[0] not in ("uncalibrated", "isotonic")
 
 
 @pytest.mark.parametrize("base", [GaussianNB(), LogisticRegression()])

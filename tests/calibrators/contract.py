@@ -95,7 +95,7 @@ def has_curves(calibrator):
 
 def has_prior_counts(calibrator):
     """Whether frequencies are pulled to one half, by as much as a sample or two."""
-    return isinstance(calibrator, (BayesianBinning, TopLabelSigmoid))
+    return isinstance(calibrator, (BayesianBinning, ScalingBinning, TopLabelSigmoid))
 
 
 def keeps_thresholds(calibrator):
