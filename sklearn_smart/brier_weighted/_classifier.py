@@ -509,13 +509,11 @@ default="brier"
     def _output(self, scores, posterior=None):
         """Probabilities of scores (n, K): the raw output or the posterior."""
         posterior = self.posterior_ if posterior is None else posterior
-        term = self._term()
-        if term in (cross_entropy, brier_score):
+        wanted = "raw" if posterior == "raw" else "posterior"
+        if wanted == self.link_ or self._term() in (cross_entropy, brier_score):
             return softmax(scores)
-        if self.link_ == "posterior" and posterior == "raw":
+        if wanted == "raw":
             return softmax(ForwardLink(self._uncertainty(), scores).raw_logits)
-        if posterior == "raw" or self.link_ == "posterior":
-            return softmax(scores)
         return self._inverted(scores)
 
     def _inverted(self, logits):

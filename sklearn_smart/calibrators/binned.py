@@ -8,7 +8,7 @@ from scipy.special import betaln, expit
 from .._numerics.bins import bin_index, bin_sums, equal_mass_edges, uniform_edges
 from .._validation import check_number, check_option
 from .curves import CurveCalibrator
-from .one_vs_rest import fit_sigmoids, log_odds
+from .one_vs_rest import fit_sigmoid, log_odds
 
 
 class HistogramBinning(CurveCalibrator):
@@ -92,12 +92,7 @@ class HistogramBinning(CurveCalibrator):
             if self.strategy == "uniform"
             else equal_mass_edges(values, self.n_bins, weight)
         )
-        index = bin_index(values, edges)
-        total, positive = bin_sums(index, self.n_bins, happened, sample_weight=weight)
-        middle = (edges[:-1] + edges[1:]) / 2
-        filled = total > 0
-        frequency = np.where(filled, positive / np.where(filled, total, 1), middle)
-        return [edges[1:-1], frequency]
+        return [edges[1:-1], _bin_means(values, edges, happened, weight)]
 
     def _map(self, curve, values):
         return _step(curve, values)
@@ -281,20 +276,24 @@ class ScalingBinning(CurveCalibrator):
 
     def _fit_curve(self, values, happened, weight):
         odds = log_odds(values)
-        column = np.where(happened, 0, -1)
-        (slope,), (intercept,), _ = fit_sigmoids(odds[:, None], column, weight)
+        slope, intercept = fit_sigmoid(odds, happened, weight)
         scaled = expit(slope * odds + intercept)
         edges = equal_mass_edges(scaled, self.n_bins, weight)
-        index = bin_index(scaled, edges)
-        total, summed = bin_sums(index, self.n_bins, scaled, sample_weight=weight)
-        middle = (edges[:-1] + edges[1:]) / 2
-        filled = total > 0
-        mean = np.where(filled, summed / np.where(filled, total, 1), middle)
-        return [np.array([slope, intercept]), edges[1:-1], mean]
+        means = _bin_means(scaled, edges, scaled, weight)
+        return [np.array([slope, intercept]), edges[1:-1], means]
 
     def _map(self, curve, values):
         (slope, intercept), edges, mean = curve
         return _step([edges, mean], expit(slope * log_odds(values) + intercept))
+
+
+def _bin_means(values, edges, target, weight):
+    """Weighted mean of the target in each bin of values; the middle of an empty bin."""
+    n_bins = len(edges) - 1
+    index = bin_index(values, edges)
+    total, summed = bin_sums(index, n_bins, target, sample_weight=weight)
+    means = (edges[:-1] + edges[1:]) / 2
+    return np.divide(summed, total, out=means, where=total > 0)
 
 
 def _step(curve, values):

@@ -242,6 +242,13 @@ def log_odds(prob):
     return logit(np.clip(prob, eps, 1 - eps))
 
 
+def fit_sigmoid(values, happened, weight):
+    """Slope and intercept of Platt's sigmoid of one column of values, (2,)."""
+    column = np.where(happened, 0, -1)
+    slope, intercept, _ = fit_sigmoids(values[:, None], column, weight)
+    return np.array([slope[0], intercept[0]])
+
+
 def fit_sigmoids(columns, y, weight):
     """Slopes and intercepts of Platt's sigmoids for all columns at once.
 

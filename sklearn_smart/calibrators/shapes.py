@@ -12,7 +12,7 @@ from .._numerics.solvers import scoring
 from .._numerics.venn_abers import venn_abers_curves
 from .._validation import check_number, check_option
 from .curves import CurveCalibrator
-from .one_vs_rest import fit_sigmoids, log_odds
+from .one_vs_rest import fit_sigmoid, log_odds
 
 # Places of the cumulative gap to which a spline is fitted.
 _GRID = 1024
@@ -135,9 +135,7 @@ class TopLabelSigmoid(CurveCalibrator):
         self.classes = classes
 
     def _fit_curve(self, values, happened, weight):
-        column = np.where(happened, 0, -1)
-        slope, intercept, _ = fit_sigmoids(log_odds(values)[:, None], column, weight)
-        return [np.array([slope[0], intercept[0]])]
+        return [fit_sigmoid(log_odds(values), happened, weight)]
 
     def _map(self, curve, values):
         slope, intercept = curve[0]

@@ -159,7 +159,7 @@ class CalibrationComparison:
         interval : Interval
             ``mean``, ``standard_error``, ``low``, ``high`` (and ``p_value``, for 0).
         """
-        i, j = self._position(method, measure)
+        i, j = self.position(method, measure)
         return self._interval(lambda values: values[i, j])
 
     def differences(self, reference=None, *, methods=None, measures=None):
@@ -189,9 +189,9 @@ class CalibrationComparison:
         others = [m for m in self.methods if m != reference]
         found = []
         for measure in self.measures if measures is None else measures:
-            r, j = self._position(reference, measure)
+            r, j = self.position(reference, measure)
             for method in others if methods is None else methods:
-                i, _ = self._position(method, measure)
+                i, _ = self.position(method, measure)
                 interval = self._interval(
                     lambda values, i=i, r=r, j=j: values[i, j] - values[r, j]
                 )
@@ -213,7 +213,7 @@ class CalibrationComparison:
         tied : list of str
             Methods whose paired difference to ``best`` has an interval that holds 0.
         """
-        _, j = self._position(self.methods[0], measure)
+        _, j = self.position(self.methods[0], measure)
         means = self.values[:, :, j].mean(axis=0)
         greater = self._measures[j].greater_is_better
         best = self.methods[int(np.argmax(means) if greater else np.argmin(means))]
@@ -224,7 +224,21 @@ class CalibrationComparison:
         ]
         return best, tied
 
-    def _position(self, method, measure):
+    def position(self, method, measure):
+        """Where a method and a measure stand in ``values``; ValueError if nowhere.
+
+        Parameters
+        ----------
+        method : str
+            One of ``methods``.
+        measure : str
+            One of ``measures``.
+
+        Returns
+        -------
+        method, measure : int
+            Indices of the last two axes.
+        """
         for name, known in ((method, self.methods), (measure, self.measures)):
             if name not in known:
                 raise ValueError(f"{name!r} is not one of {known}.")
@@ -479,7 +493,7 @@ class CalibrationComparison:
         """
         methods = self.methods if methods is None else list(methods)
         for method in methods:
-            self._position(method, self.measures[0])
+            self.position(method, self.measures[0])
         plt = _pyplot()
         columns = min(3, len(methods))
         rows = -(-len(methods) // columns)

@@ -238,10 +238,7 @@ class CalibrationSizes:
             Mean over the subsets, and its standard error. That is the error due to
             the choice of subsets of these data: the test parts share rows.
         """
-        for name, known in ((method, self.methods), (measure, self.measures)):
-            if name not in known:
-                raise ValueError(f"{name!r} is not one of {known}.")
-        i, j = self.methods.index(method), self.measures.index(measure)
+        i, j = self.comparisons[0].position(method, measure)
         values = np.array(
             [comparison.values[:, i, j] for comparison in self.comparisons]
         )
