@@ -18,6 +18,10 @@ from numpy.typing import NDArray
 # Rows per block times classes: 1 MiB of float64, a typical second-level cache.
 _BLOCK_SIZE = 131_072
 
+# With fewer classes the loops along a row are too short to be fast: such blocks are
+# transposed.
+_FEW_CLASSES = 64
+
 
 def row_blocks(n_rows: int, n_columns: int) -> Iterator[slice]:
     """Slices that cover ``n_rows`` rows by blocks of about equal memory."""
@@ -48,6 +52,70 @@ def tempered_softmax(
         gaps /= total.astype(gaps.dtype)[:, None]
         del rows
     return out
+
+
+def margin_softmax(
+    logits: NDArray, temperature_of_margin: Callable[[NDArray], NDArray]
+) -> NDArray:
+    """``softmax(z / h(g))`` with a temperature of each row's margin ``g``.
+
+    One pass by blocks. The largest probability of a row stands where its largest
+    logit does, also where rounding would tie it with another, as after
+    `keep_prediction`.
+    """
+    out = np.empty(logits.shape, dtype=logits.dtype)
+    few = logits.shape[1] < _FEW_CLASSES
+    info = np.finfo(out.dtype)
+    for rows in row_blocks(*logits.shape):
+        block = logits[rows]
+        if few:
+            # Always a copy: the transpose of a single row is contiguous as it is.
+            z = terms = np.array(block.T, order="C")
+            top, runner_up = _two_largest(z)
+        else:
+            # Views with the classes first, too; numpy loops in memory's order.
+            z, terms = block.T, out[rows].T
+            top, runner_up, _ = _top_two(block, scratch=out[rows])
+        # As in `_tempered_gaps`.
+        with np.errstate(over="ignore", under="ignore"):
+            gap = np.minimum(top - runner_up, info.max)
+            beta = _in_dtype(1.0 / temperature_of_margin(gap), terms.dtype)
+            np.subtract(z, top, out=terms)
+            terms *= beta
+            np.exp(terms, out=terms)
+            total = terms.sum(axis=0, dtype=np.float64).astype(terms.dtype)
+            np.divide(terms, total, out=out[rows].T)
+            # Only a term this near to that of the largest logit, 1, could round to it.
+            close = np.flatnonzero(gap * beta <= 16 * info.eps)
+        if close.size:
+            index = logits[rows][close].argmax(axis=1)
+            out[rows][close] = keep_prediction(out[rows][close], index)
+    return out
+
+
+def _two_largest(z: NDArray) -> tuple[NDArray, NDArray]:
+    """Largest and second largest along the first axis, equal where they tie.
+
+    By halves: each step keeps the two largest of every pair of entries.
+    """
+    half = len(z) // 2
+    high = np.maximum(z[:half], z[half : 2 * half])
+    low = np.minimum(z[:half], z[half : 2 * half])
+    if len(z) % 2:
+        np.maximum(low[0], np.minimum(high[0], z[-1]), out=low[0])
+        np.maximum(high[0], z[-1], out=high[0])
+    while len(high) > 1:
+        half = len(high) // 2
+        first, second = high[:half], high[half : 2 * half]
+        below = np.maximum(low[:half], low[half : 2 * half])
+        np.maximum(below, np.minimum(first, second), out=below)
+        above = np.maximum(first, second)
+        if len(high) % 2:
+            np.maximum(below[0], low[-1], out=below[0])
+            np.maximum(below[0], np.minimum(above[0], high[-1]), out=below[0])
+            np.maximum(above[0], high[-1], out=above[0])
+        high, low = above, below
+    return high[0], low[0]
 
 
 def tempered_log_softmax(
@@ -98,14 +166,18 @@ def top_two(logits: NDArray) -> tuple[NDArray, NDArray, NDArray]:
     runner_up = np.empty(n, dtype=logits.dtype)
     index = np.empty(n, dtype=np.intp)
     for rows in row_blocks(*logits.shape):
-        block = np.array(logits[rows])  # a copy: its largest entries are struck out
-        arg = block.argmax(axis=1)
-        at = np.arange(len(arg))
-        index[rows] = arg
-        top[rows] = block[at, arg]
-        block[at, arg] = -np.inf
-        runner_up[rows] = block.max(axis=1)
+        block = logits[rows]
+        top[rows], runner_up[rows], index[rows] = _top_two(block, np.empty_like(block))
     return top, runner_up, index
+
+
+def _top_two(block: NDArray, scratch: NDArray) -> tuple[NDArray, NDArray, NDArray]:
+    """`top_two` of one block; ``scratch``, of its shape, is overwritten."""
+    index = block.argmax(axis=1)
+    at = np.arange(len(index))
+    np.copyto(scratch, block)
+    scratch[at, index] = -np.inf
+    return block[at, index], scratch.max(axis=1), index
 
 
 def margin(logits: NDArray) -> NDArray:

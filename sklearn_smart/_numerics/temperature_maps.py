@@ -11,7 +11,7 @@ parameters whose size measures the distance from a constant temperature.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -300,6 +300,64 @@ class QuantileRamps(MarginNetwork):
         part = _run_sums(delta * self.fraction, self.bounds)
         beyond = whole.sum() - np.cumsum(whole)
         return np.concatenate([[delta.sum()], (part + beyond) * self.root_mass])
+
+
+def temperature_function(
+    layers: Sequence[tuple[NDArray, NDArray]], unit: float, floor: float
+) -> Callable[[NDArray], NDArray]:
+    """The temperatures of a fitted `MarginNetwork` as a function of the signal.
+
+    The signal is float64 (n,), and standardised. What depends on the network alone is
+    computed here, once for all blocks of rows.
+    """
+    output = (
+        _piecewise_linear(layers)
+        if len(layers) == 2
+        else lambda x: _outputs(layers, x[:, None])
+    )
+
+    def temperature(x: NDArray) -> NDArray:
+        raw = output(x)
+        positive = np.log1p(np.exp(-np.abs(raw)))
+        positive += np.maximum(raw, 0.0)
+        np.maximum(positive, _SMALLEST, out=positive)
+        positive += floor
+        positive *= unit
+        return positive
+
+    return temperature
+
+
+def _outputs(layers: Sequence[tuple[NDArray, NDArray]], x: NDArray) -> NDArray:
+    for weight, bias in layers[:-1]:
+        x = np.maximum(x @ weight + bias, 0.0)
+    weight, bias = layers[-1]
+    return (x @ weight)[:, 0] + bias[0]
+
+
+def _piecewise_linear(
+    layers: Sequence[tuple[NDArray, NDArray]],
+) -> Callable[[NDArray], NDArray]:
+    """One hidden layer of one input: linear between the kinks of its units."""
+    w, v = layers[0][0][0], layers[1][0][:, 0]
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        kinks = np.unique((-layers[0][1] / w)[w != 0])
+    # A unit that is flat to the limits of the arithmetic has no kink.
+    kinks = kinks[np.isfinite(kinks)]
+    if not len(kinks):
+        kinks = np.zeros(1)
+    heights = _outputs(layers, kinks[:, None])
+    first, last = float(v[w < 0] @ w[w < 0]), float(v[w > 0] @ w[w > 0])
+
+    def output(x: NDArray) -> NDArray:
+        value = np.interp(x, kinks, heights)
+        if first != 0.0:
+            value += first * np.minimum(x - kinks[0], 0.0)
+        if last != 0.0:
+            value += last * np.maximum(x - kinks[-1], 0.0)
+        return value
+
+    return output
 
 
 def _bias_of(level: float, floor: float) -> float:

@@ -8,7 +8,7 @@ import warnings
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
-from sklearn.utils import check_array
+from sklearn.utils import assert_all_finite, check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._numerics.logits import (
@@ -67,6 +67,9 @@ class BaseCalibrator(ClassifierMixin, TransformerMixin, BaseEstimator):
     preserves_prediction = False
 
     _wants_logits = True
+
+    #: Whether `_proba` itself sees to it that rounding moves no largest probability.
+    _proba_keeps_prediction = False
 
     def fit(self, scores, y, sample_weight=None):
         """Fit the calibrator on held-out scores.
@@ -133,7 +136,8 @@ class BaseCalibrator(ClassifierMixin, TransformerMixin, BaseEstimator):
         given = self._checked(scores)
         wanted = self._as_wanted(given)
         probabilities = self._proba(wanted)
-        if self.preserves_prediction:
+        kept = self._proba_keeps_prediction and wanted is given
+        if self.preserves_prediction and not kept:
             # The class of the scores themselves: converting them may round.
             keep_prediction(probabilities, given.argmax(axis=1))
         return probabilities
@@ -193,7 +197,11 @@ class BaseCalibrator(ClassifierMixin, TransformerMixin, BaseEstimator):
         labels : ndarray of shape (n_samples,)
             Entries of ``classes_``.
         """
-        index = self.predict_proba(scores).argmax(axis=1)
+        index = (
+            self._checked(scores)
+            if self.preserves_prediction
+            else self.predict_proba(scores)
+        ).argmax(axis=1)
         return self.classes_[index]
 
     def get_feature_names_out(self, input_features=None):
@@ -337,6 +345,7 @@ class BaseCalibrator(ClassifierMixin, TransformerMixin, BaseEstimator):
             scores,
             dtype=(np.float64, np.float32),
             ensure_2d=False,
+            ensure_all_finite=False,  # checked below, with the range
             input_name="scores",
         )
         if given.ndim == 1:
@@ -344,6 +353,8 @@ class BaseCalibrator(ClassifierMixin, TransformerMixin, BaseEstimator):
         if reset:
             self.n_features_in_ = given.shape[1]
         single = given.shape[1] == 1
+        if single or self.input == "probabilities":
+            assert_all_finite(given, input_name="scores")
         if self.input == "probabilities":
             return _check_probabilities(given, single)
         if single:
@@ -389,6 +400,8 @@ def _check_logits(given):
     for rows in row_blocks(*given.shape):
         block = given[rows]
         low, high = block.min(), block.max()
+        if not (np.isfinite(low) and np.isfinite(high)):
+            assert_all_finite(block, input_name="scores")
         with np.errstate(over="ignore"):
             spread = float(high - low)
         # Inverse temperatures have to be within reach as well, and their squares.

@@ -16,11 +16,15 @@ from .._numerics.calibration_losses import (
     log_loss,
     top_label_log_loss,
 )
-from .._numerics.logits import tempered_log_softmax, tempered_softmax
+from .._numerics.logits import (
+    margin_softmax,
+    tempered_log_softmax,
+    tempered_softmax,
+)
 from .._numerics.signals import SIGNALS, signal, weighted_moments
 from .._numerics.solvers import adam, lbfgs
 from .._numerics.temperature_fit import MarginProblem, fit_by_succession
-from .._numerics.temperature_maps import MarginNetwork
+from .._numerics.temperature_maps import temperature_function
 from .._numerics.tempered import TemperedLogits
 from .._validation import check_number, check_option
 from .base import BaseCalibrator
@@ -420,18 +424,29 @@ class SMARTCalibrator(BaseCalibrator):
 
     def _temperatures(self, logits):
         values = signal(self.signal, logits, self._unit())
-        network = MarginNetwork(
-            (values - self.margin_mean_) / self.margin_scale_,
-            # As many hinges as there were distinct quantiles.
-            [coef.shape[1] for coef in self.coefs_[:-1]],
-            unit=self._unit(),
-            floor=self.min_temperature,
+        return self._temperature_function()(values)
+
+    def _temperature_function(self):
+        """The temperatures as a function of the signal, (n,)."""
+        layers = list(zip(self.coefs_, self.intercepts_, strict=True))
+        of_standardised = temperature_function(
+            layers, self._unit(), self.min_temperature
         )
-        layers = zip(self.coefs_, self.intercepts_, strict=True)
-        flat = np.concatenate([part.ravel() for layer in layers for part in layer])
-        return network.value(flat)
+
+        def temperatures(values):
+            x = np.asarray(values, dtype=np.float64) - self.margin_mean_
+            x /= self.margin_scale_
+            return of_standardised(x)
+
+        return temperatures
+
+    @property
+    def _proba_keeps_prediction(self):
+        return self.signal == "margin"
 
     def _proba(self, logits):
+        if self.signal == "margin":
+            return margin_softmax(logits, self._temperature_function())
         return tempered_softmax(logits, self._temperatures)
 
     def _log_proba(self, logits):

@@ -13,6 +13,7 @@ from sklearn_smart._numerics.logits import (
     keep_prediction,
     logits_from_probabilities,
     margin,
+    margin_softmax,
     row_blocks,
     softmax,
     tempered_log_softmax,
@@ -202,3 +203,36 @@ def test_arrays_may_be_read_only():
     margin(logits)
     (probabilities,) = read_only(softmax(logits))
     logits_from_probabilities(probabilities)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 7, 10, 63, 64, 1000])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_margin_softmax_equals_a_temperature_by_margin(n_classes, dtype):
+    logits = logits_of((300, n_classes)).round(1).astype(dtype)  # with ties
+    seen = []
+
+    def temperature(gap):
+        seen.append(gap)
+        return 0.5 + gap.astype(np.float64)
+
+    found = margin_softmax(logits, temperature)
+    assert found.dtype == dtype
+    assert_array_equal(np.concatenate(seen), margin(logits))
+    expected = tempered_softmax(logits, 0.5 + margin(logits).astype(np.float64))
+    assert_allclose(found, expected, rtol=4 * np.finfo(dtype).eps)
+    assert_array_equal(found.argmax(axis=1), logits.argmax(axis=1))
+
+
+@pytest.mark.parametrize("n_classes", [2, 5, 80])
+def test_margin_softmax_keeps_the_class_where_rounding_ties_it(n_classes):
+    logits = np.zeros((3, n_classes), dtype=np.float32)
+    logits[:, -1] = [1e-4, 0.0, 1.0]
+    found = margin_softmax(logits, lambda gap: np.full(len(gap), 1e4))
+    assert_array_equal(found.argmax(axis=1), [n_classes - 1, 0, n_classes - 1])
+
+
+@pytest.mark.parametrize("shape", [(1, 5), (5, 5), (1, 80), (0, 5), (0, 80)])
+def test_margin_softmax_leaves_its_input_alone(shape):
+    (logits,) = read_only(logits_of(shape))
+    found = margin_softmax(logits, lambda gap: np.full(len(gap), 2.0))
+    assert_allclose(found, scipy_softmax(logits / 2, axis=1), rtol=1e-13)

@@ -9,6 +9,7 @@ from sklearn_smart._numerics.temperature_maps import (
     MarginNetwork,
     QuantileRamps,
     margin_network,
+    temperature_function,
 )
 
 from .problems import finite_difference, read_only
@@ -216,3 +217,23 @@ def test_gram_is_the_weighted_square_of_the_jacobian(n_hinges):
     jacobian = np.array([ramps.vjp(row) for row in np.eye(len(X))])
     expected = (jacobian * WEIGHT[:, None]).T @ jacobian
     assert_allclose(ramps.gram(WEIGHT), expected, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_the_function_of_a_fitted_network_equals_its_value(name):
+    network = NETWORKS[name]()
+    parameters = some_parameters(network)
+    layers = network.layers(parameters)
+    found = temperature_function(layers, network.unit, network.floor)(network.x)
+    assert_allclose(found, network.value(parameters), rtol=1e-12)
+
+
+def test_the_function_of_units_without_a_kink():
+    layers = [
+        (np.array([[0.0, 1e-320, -2.0]]), np.array([0.5, 1.0, 0.3])),
+        (np.array([[1.0], [2.0], [0.25]]), np.array([-0.1])),
+    ]
+    x = np.array([-1e3, -1.0, 0.0, 0.15, 4.0])
+    raw = 2.4 + 0.25 * np.maximum(0.3 - 2.0 * x, 0.0)
+    found = temperature_function(layers, 3.0, 0.1)(x)
+    assert_allclose(found, 3.0 * (np.logaddexp(0.0, raw) + 0.1), rtol=1e-13)
