@@ -329,6 +329,8 @@ class BaseCalibrator(ClassifierMixin, TransformerMixin, BaseEstimator):
 
     def _check_scores(self, scores, reset):
         """Finite floating scores with one column per class, as declared."""
+        if scores is None:
+            raise ValueError(f"{type(self).__name__} requires scores, but got None.")
         if reset and hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
         # Names are compared where the fit or these scores have any.
