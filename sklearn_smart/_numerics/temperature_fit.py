@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from scipy.special import softmax
 from .bins import quantile_centres
 from .calibration_losses import CalibrationLoss, top_label_log_loss
 from .objectives import TemperatureObjective
+from .signals import weighted_moments
 from .solvers import convex_root, scoring
 from .temperature_maps import MarginNetwork, QuantileRamps, margin_network
 from .tempered import CurveTable, TemperedLogits
@@ -81,6 +82,11 @@ def _search_range(rows: TemperedLogits, weight: NDArray) -> tuple[float, float, 
     return scale, float(np.log(_LOWEST)), high
 
 
+def _laplace(total: float) -> float:
+    """How many of the rows to come are correct, where all of ``total`` were."""
+    return (total + 1) / (total + 2)
+
+
 def fit_by_succession(rows: TemperedLogits, weight: NDArray) -> SingleTemperature:
     """The temperature at which the mean confidence is ``(n + 1) / (n + 2)``.
 
@@ -95,7 +101,7 @@ def fit_by_succession(rows: TemperedLogits, weight: NDArray) -> SingleTemperatur
 
     def lack(t: float) -> float:
         confidence = rows.at(np.exp(t) / scale).confidence
-        return float(weight @ confidence) / total - (total + 1) / (total + 2)
+        return float(weight @ confidence) / total - _laplace(total)
 
     t, n_iter, _ = convex_root(lack, low, high)
     tempered = rows.at(np.exp(t) / scale)
@@ -129,6 +135,33 @@ def fit_single_temperature(rows: TemperedLogits, weight: NDArray) -> SingleTempe
     return SingleTemperature(1 / beta, loss.value, loss.passes, converged)
 
 
+def fit_single_temperature_on_curves(
+    curves: CurveTable, weight: NDArray
+) -> SingleTemperature:
+    """As `fit_single_temperature`, by interpolation: no pass over the logits.
+
+    Where all rows are predicted correctly it is as in `fit_by_succession`.
+    """
+    total = float(weight.sum())
+    succession = _laplace(total) if curves.correct.all() else None
+
+    def slope(t: float) -> float:
+        tempered = curves.at(curves.centre * np.exp(t))
+        if succession is not None:
+            return float(weight @ tempered.confidence) / total - succession
+        return float(weight @ (tempered.slope + tempered.gap))
+
+    for octaves in (2, 4, 8, 13):
+        reach = octaves * np.log(2)
+        t, n_iter, inside = convex_root(slope, -reach, reach, 1e-10)
+        if inside:
+            break
+    tempered = curves.at(curves.centre * np.exp(t))
+    loss = float(weight @ (tempered.log_partition + tempered.beta * tempered.gap))
+    beta = curves.centre * float(np.exp(t))
+    return SingleTemperature(1 / beta, loss / total, n_iter, inside)
+
+
 # Strengths of the penalty among which one is chosen, and the scale of the prior on the
 # standard deviation ``(2 alpha)^(-1/2)`` of the map's output that each stands for.
 # `docs/design_of_the_default.md` has the figures of these and of others.
@@ -137,6 +170,19 @@ _PRIOR_SCALE = 1.0
 
 # Strength of the pull of the map's level towards the single temperature.
 _LEVEL_STRENGTH = 30.0
+
+
+@dataclass(frozen=True)
+class LikeliestRamps:
+    """Parameters of most penalised likelihood, and the loss around them.
+
+    ``curvature`` stands for the second derivatives of the loss, and ``log_evidence`` is
+    the logarithm of the evidence of the penalty, up to a constant.
+    """
+
+    parameters: NDArray
+    curvature: NDArray
+    log_evidence: float
 
 
 @dataclass
@@ -152,21 +198,55 @@ class MarginProblem:
     x : ndarray of shape (n,)
         The standardised signal, increasing.
     weight : ndarray of shape (n,)
+    mean, scale : float
+        By which the signal was standardised.
+    temperature : float
+        The single temperature: where fits start, and what the penalty pulls the level
+        of the map towards.
     unit : float
         The temperature that is one unit of the map's output.
     floor : float
         Smallest temperature, in units.
-    level : float
-        The single temperature, in units: where fits start, and what the penalty pulls
-        the level of the map towards.
     """
 
     curves: CurveTable
     x: NDArray
     weight: NDArray
+    mean: float
+    scale: float
+    temperature: float
     unit: float
-    floor: float = 0.0
-    level: float = 1.0
+    floor: float
+    _likeliest: dict[int, dict[float, LikeliestRamps]] = field(
+        default_factory=dict, init=False, repr=False
+    )
+
+    @classmethod
+    def of_signal(
+        cls,
+        values: NDArray,
+        weight: NDArray,
+        tabulate: Callable[[NDArray], CurveTable],
+        *,
+        temperature: float,
+        unit: float,
+        floor: float,
+    ) -> MarginProblem:
+        """The problem of rows with a signal ``values``, (n,).
+
+        ``tabulate`` gives the curves of the rows in a given order.
+        """
+        mean, scale = weighted_moments(values, weight)
+        order = np.argsort(values, kind="stable")
+        x = (values[order] - mean) / scale
+        return cls(
+            tabulate(order), x, weight[order], mean, scale, temperature, unit, floor
+        )
+
+    @property
+    def level(self) -> float:
+        """The single temperature, in units."""
+        return self.temperature / self.unit
 
     def network(self, hidden_layer_sizes: Sequence[int]) -> MarginNetwork:
         """A network all of whose weights are to be fitted."""
@@ -202,28 +282,43 @@ class MarginProblem:
         logarithm under the posterior: no folds, and no choice that a single sample
         could turn over.
         """
-        network = self.ramps(n_hinges)
-        parameters = network.start(self.weight, self.level)
-        if len(parameters) == 1:
-            return _STRENGTHS[0]
-        total = float(self.weight.sum())
-        log_posterior = []
-        for alpha in _STRENGTHS:
-            objective = self.objective(network, [(1.0, top_label_log_loss)], alpha)
-            prior = 2 * np.diag(np.asarray(objective.strength))
+        log_posterior = np.array(
+            [
+                self.likeliest(n_hinges, alpha).log_evidence
+                - (2 * alpha) ** -0.5 / _PRIOR_SCALE
+                for alpha in _STRENGTHS
+            ]
+        )
+        return float(np.exp(softmax(log_posterior) @ np.log(_STRENGTHS)))
 
-            def information(at: NDArray, prior: NDArray = prior) -> NDArray:
-                return (self._information(network, at) + prior) / total
-
+    def likeliest(self, n_hinges: int, alpha: float) -> LikeliestRamps:
+        """The parameters of `ramps` of least top-label log loss with a penalty."""
+        known = self._likeliest.setdefault(n_hinges, {})
+        if alpha not in known:
             # From the strong penalty to the weak, each from the one before.
-            solution = scoring(objective, information, parameters)
-            parameters = solution.parameters
-            _, log_det = np.linalg.slogdet(total * information(parameters))
-            evidence = -total * solution.value - 0.5 * log_det
-            evidence += 0.5 * (len(parameters) - 1) * np.log(2 * alpha)
-            log_posterior.append(evidence - (2 * alpha) ** -0.5 / _PRIOR_SCALE)
-        posterior = softmax(np.array(log_posterior))
-        return float(np.exp(posterior @ np.log(_STRENGTHS)))
+            stronger = min((other for other in known if other > alpha), default=None)
+            start = None if stronger is None else known[stronger].parameters
+            known[alpha] = self._seek_likeliest(self.ramps(n_hinges), alpha, start)
+        return known[alpha]
+
+    def _seek_likeliest(
+        self, network: QuantileRamps, alpha: float, start: NDArray | None
+    ) -> LikeliestRamps:
+        objective = self.objective(network, [(1.0, top_label_log_loss)], alpha)
+        prior = 2 * np.diag(np.asarray(objective.strength))
+        total = float(self.weight.sum())
+
+        def information(at: NDArray) -> NDArray:
+            return (self._information(network, at) + prior) / total
+
+        if start is None:
+            start = network.start(self.weight, self.level)
+        solution = scoring(objective, information, start)
+        curvature = information(solution.parameters)
+        _, log_det = np.linalg.slogdet(total * curvature)
+        log_evidence = -total * solution.value - 0.5 * log_det
+        log_evidence += 0.5 * (len(start) - 1) * np.log(2 * alpha)
+        return LikeliestRamps(solution.parameters, curvature, float(log_evidence))
 
     def _information(self, network: QuantileRamps, parameters: NDArray) -> NDArray:
         """Fisher information of the correctness of the predictions."""

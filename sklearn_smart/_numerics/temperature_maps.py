@@ -270,6 +270,8 @@ class QuantileRamps(MarginNetwork):
         """
         rate = weight * (self.unit * self._rate) ** 2
         n = len(self.root_mass)
+        if not n:
+            return np.array([[rate.sum()]])
         whole = _run_sums(rate, self.bounds)
         linear = _run_sums(rate * self.fraction, self.bounds)
         square = _run_sums(rate * self.fraction**2, self.bounds)

@@ -72,18 +72,29 @@ class TemperedLogits:
         """The batch at inverse temperatures ``beta``, of shape (n,) or ()."""
         return Tempered(self, np.broadcast_to(np.float64(beta), self.top.shape))
 
-    def log_partition(self, beta: NDArray) -> tuple[NDArray, NDArray]:
-        """``L`` and its derivative at one ``beta`` per row, both float64 (n,)."""
-        value, slope, _ = self.curve(beta)
+    def log_partition(
+        self, beta: NDArray, index: NDArray | None = None
+    ) -> tuple[NDArray, NDArray]:
+        """``L`` and its derivative at one ``beta`` per row, both float64 (n,).
+
+        ``index`` selects and orders the rows, as in `curve`.
+        """
+        value, slope, _ = self.curve(beta, index)
         return value, slope
 
-    def curve(self, beta: NDArray) -> tuple[NDArray, NDArray, NDArray]:
-        """``L``, ``L'`` and ``L''`` at one ``beta`` per row, float64 (n,) each."""
-        value, slope, bend = np.empty((3, len(self)))
+    def curve(
+        self, beta: NDArray, index: NDArray | None = None
+    ) -> tuple[NDArray, NDArray, NDArray]:
+        """``L``, ``L'`` and ``L''`` at one ``beta`` per row, float64 (n,) each.
+
+        ``index`` selects and orders the rows; they are gathered block by block.
+        """
+        value, slope, bend = np.empty((3, len(beta)))
         factor = np.asarray(beta, dtype=self.logits.dtype)[:, None]
         with np.errstate(under="ignore"):
-            for rows in row_blocks(*self.logits.shape):
-                scaled = self.logits[rows] - self.top[rows, None]
+            for rows in row_blocks(len(beta), self.logits.shape[1]):
+                at = rows if index is None else index[rows]
+                scaled = self.logits[at] - self.top[at, None]
                 scaled *= factor[rows]
                 moments = _moments(np.exp(scaled), scaled)
                 value[rows], slope[rows], bend[rows] = moments
@@ -152,7 +163,9 @@ class CurveTable:
         self.gap = source.gap if order is None else source.gap[order]
         self.correct = source.correct if order is None else source.correct[order]
         self._defect: tuple[NDArray, NDArray, NDArray] | None = None
-        self._tabulate(octaves)
+        below, above = (_NODES_PER_OCTAVE * count for count in octaves)
+        self.octaves = octaves
+        self.nodes = self._tabulate(-below, above + 1)
 
     def __len__(self) -> int:
         return len(self.gap)
@@ -176,16 +189,17 @@ class CurveTable:
         """
         self._defect = None
         value, slope = self.log_partition(beta)
-        exact = np.empty((2, len(self.source)))
-        order = slice(None) if self.order is None else self.order
-        at = np.ones(len(self.source))
-        at[order] = beta
-        exact[0], exact[1] = self.source.log_partition(at)
+        exact, exact_slope = self.source.log_partition(beta, self.order)
         self._defect = (
             np.log(beta),
-            exact[0, order] - value,
-            (exact[1, order] - slope) * beta,
+            exact - value,
+            (exact_slope - slope) * beta,
         )
+
+    @property
+    def anchored(self) -> bool:
+        """Whether `anchor` was called."""
+        return self._defect is not None
 
     def at(self, beta: NDArray | float) -> Tempered:
         """The batch at inverse temperatures ``beta``, of shape (n,) or ()."""
@@ -226,27 +240,34 @@ class CurveTable:
         return value, slope
 
     def _cover(self, low: float, high: float) -> None:
+        """Extend the table to the octaves from ``low`` to ``high``."""
         below, above = self.octaves
-        if low < -below or high > above:
-            below = max(below, int(np.ceil(-low)))
-            above = max(above, int(np.ceil(high)))
-            self._tabulate((below, above))
+        lower, upper = max(below, int(np.ceil(-low))), max(above, int(np.ceil(high)))
+        if lower > below or upper > above:
+            first, end = -_NODES_PER_OCTAVE * below, _NODES_PER_OCTAVE * above + 1
+            more_below = self._tabulate(-_NODES_PER_OCTAVE * lower, first)
+            more_above = self._tabulate(end, _NODES_PER_OCTAVE * upper + 1)
+            self.nodes = np.concatenate([more_below, self.nodes, more_above], axis=1)
+            self.octaves = lower, upper
 
-    def _tabulate(self, octaves: tuple[int, int]) -> None:
-        """Fill ``nodes``: value and the two derivatives per step of the node index."""
-        self.octaves = octaves
+    def _tabulate(self, first: int, end: int) -> NDArray:
+        """Nodes from ``first`` up to ``end``, counted from the centre.
+
+        Of each row the value and its two derivatives per step of the node index,
+        (3, end - first, n).
+        """
         logits, top = self.source.logits, self.source.top
-        n_steps = sum(octaves)
-        n_nodes = _NODES_PER_OCTAVE * n_steps + 1
+        n_nodes = end - first
         nodes = np.empty((3, n_nodes, len(self)))
-        lowest = self.centre * 2.0 ** -octaves[0]
+        if not n_nodes:
+            return nodes
         order = self.order
         with np.errstate(under="ignore"):
             for rows in row_blocks(len(self), logits.shape[1]):
                 which = rows if order is None else order[rows]
                 gaps = logits[which] - top[which, None]
-                for phase in range(_NODES_PER_OCTAVE):
-                    start = lowest * 2.0 ** (phase / _NODES_PER_OCTAVE)
+                for phase in range(min(_NODES_PER_OCTAVE, n_nodes)):
+                    start = self.centre * 2.0 ** ((first + phase) / _NODES_PER_OCTAVE)
                     scaled = gaps * gaps.dtype.type(start)
                     terms = np.exp(scaled)
                     for node in range(phase, n_nodes, _NODES_PER_OCTAVE):
@@ -259,7 +280,7 @@ class CurveTable:
         nodes[2] += nodes[1]
         nodes[1] *= step
         nodes[2] *= step**2
-        self.nodes = nodes
+        return nodes
 
 
 @dataclass(frozen=True)

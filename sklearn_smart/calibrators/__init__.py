@@ -18,6 +18,7 @@ from .shapes import (
     VennAbersCalibrator,
 )
 from .smart import SMARTCalibrator
+from .smart_search import SMARTCalibratorCV
 from .temperature import TemperatureScaling
 
 #: Names by which `CalibratedClassifierCV`, `compare_calibrators` and the command line
@@ -59,6 +60,7 @@ __all__ = [
     "MatrixScaling",
     "ParametrizedTemperatureScaling",
     "SMARTCalibrator",
+    "SMARTCalibratorCV",
     "ScalingBinning",
     "SigmoidCalibrator",
     "SplineCalibrator",

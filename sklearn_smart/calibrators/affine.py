@@ -80,7 +80,9 @@ class _StructuredScaling(_AffineCalibrator):
 
     def _fit(self, logits, y, sample_weight):
         weight = np.ones(len(y)) if sample_weight is None else sample_weight
-        self.temperature_ = finite_temperature(TemperedLogits(logits, y), weight)
+        self.temperature_ = finite_temperature(
+            TemperedLogits(logits, y), weight
+        ).temperature
         self.uniform_weight_ = float(
             self.prior_count / (weight.sum() + self.prior_count)
         )
@@ -397,7 +399,7 @@ class DirichletCalibrator(_AffineCalibrator):
 
     def _fit(self, logits, y, sample_weight):
         weight = np.ones(len(y)) if sample_weight is None else sample_weight
-        temperature = finite_temperature(TemperedLogits(logits, y), weight)
+        temperature = finite_temperature(TemperedLogits(logits, y), weight).temperature
         self._fit_affine(
             logits, y, weight, lambda problem: self._solve(problem, 1 / temperature)
         )

@@ -103,7 +103,7 @@ class ClassTemperatureScaling(BaseCalibrator):
     def _fit(self, logits, y, sample_weight):
         weight = np.ones(len(y)) if sample_weight is None else sample_weight
         rows = TemperedLogits(logits, y)
-        self.temperature_ = finite_temperature(rows, weight)
+        self.temperature_ = finite_temperature(rows, weight).temperature
         problem = GroupTemperatures(
             rows.tabulate(1 / self.temperature_),
             logits.argmax(axis=1),

@@ -73,7 +73,7 @@ class EnsembleTemperatureScaling(BaseCalibrator):
     def _fit(self, logits, y, sample_weight):
         weight = np.ones(len(y)) if sample_weight is None else sample_weight
         rows = TemperedLogits(logits, y)
-        self.temperature_ = finite_temperature(rows, weight)
+        self.temperature_ = finite_temperature(rows, weight).temperature
         of_label = np.empty((len(y), 3))
         for column, beta in enumerate((1 / self.temperature_, 1.0)):
             log_partition, _ = rows.log_partition(np.full(len(y), beta))

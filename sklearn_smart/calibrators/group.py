@@ -128,7 +128,7 @@ class GroupCalibration(BaseCalibrator):
     def _fit(self, logits, y, sample_weight):
         weight = np.ones(len(y)) if sample_weight is None else sample_weight
         rows = TemperedLogits(logits, y)
-        self.temperature_ = finite_temperature(rows, weight)
+        self.temperature_ = finite_temperature(rows, weight).temperature
         gaps = sorted_gaps(logits, self.n_logits, self.temperature_)
         share = weight / weight.sum()
         self.input_mean_ = share @ gaps

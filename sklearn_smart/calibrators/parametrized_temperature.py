@@ -133,7 +133,7 @@ class ParametrizedTemperatureScaling(BaseCalibrator):
     def _fit(self, logits, y, sample_weight):
         weight = np.ones(len(y)) if sample_weight is None else sample_weight
         rows = TemperedLogits(logits, y)
-        self.temperature_ = finite_temperature(rows, weight)
+        self.temperature_ = finite_temperature(rows, weight).temperature
         gaps = self._gaps(logits)
         share = weight / weight.sum()
         self.input_mean_ = share @ gaps

@@ -21,14 +21,14 @@ from .._numerics.logits import (
     tempered_log_softmax,
     tempered_softmax,
 )
-from .._numerics.signals import SIGNALS, signal, weighted_moments
+from .._numerics.signals import SIGNALS, signal
 from .._numerics.solvers import adam, lbfgs
-from .._numerics.temperature_fit import MarginProblem, fit_by_succession
+from .._numerics.temperature_fit import MarginProblem
 from .._numerics.temperature_maps import temperature_function
 from .._numerics.tempered import TemperedLogits
 from .._validation import check_number, check_option
 from .base import BaseCalibrator
-from .temperature import single_temperature
+from .temperature import finite_temperature, warn_of_bound
 
 _OBJECTIVES = {
     "charbonnier_soft_ece": None,
@@ -42,6 +42,9 @@ _OBJECTIVES = {
 # The top-label log loss beside it gets a weight of that order: it leads where samples
 # are few, the binned term settles what is left where they are many.
 _EQUAL_WEIGHT_AT = 1000.0
+
+# With less of a penalty the start, of least top-label log loss, might be infinite.
+_LEAST_ALPHA = 0.1
 
 
 class SMARTCalibrator(BaseCalibrator):
@@ -310,40 +313,9 @@ class SMARTCalibrator(BaseCalibrator):
     def _fit(self, logits, y, sample_weight):
         rows = TemperedLogits(logits, y)
         weight = np.ones(len(y)) if sample_weight is None else sample_weight
-        single = (
-            fit_by_succession(rows, weight)
-            if rows.correct.all()
-            else single_temperature(rows, weight)
-        )
-        self.temperature_ = single.temperature
-        problem = self._problem(rows, weight)
-        losses = self._losses(problem)
-        # The penalty goes with the likelihood, so it is scaled as that is.
-        scale = self.top_label_weight_ if self.top_label_weight_ > 0 else 1.0
-        self.alpha_ = (
-            scale * problem.choose_alpha(self._n_hinges())
-            if self.alpha == "auto"
-            else float(self.alpha)
-        )
-        network = (
-            problem.ramps(self._n_hinges())
-            if self.hinges == "fixed"
-            else problem.network(self.hidden_layer_sizes)
-        )
-        objective = problem.objective(network, losses, self.alpha_)
-        start = (
-            network.random_start(check_random_state(self.random_state))
-            if self.init == "random"
-            else network.start(problem.weight, problem.level)
-        )
-        solution = self._solve(objective, start, self.max_iter)
-        n_iter = solution.n_iter
-        if self.solver == "lbfgs" and n_iter < self.max_iter:
-            # From here on the exact curves: the interpolation leaves no trace.
-            problem.curves.anchor(1 / network.value(solution.parameters))
-            steps_left = self.max_iter - n_iter
-            solution = self._solve(objective, solution.parameters, steps_left)
-            n_iter += solution.n_iter
+        single = finite_temperature(rows, weight)
+        warn_of_bound(single, rows)
+        solution = self._fit_rows(rows, weight, single)
         if not solution.converged:
             warnings.warn(
                 f"SMARTCalibrator: solver {self.solver!r} did not converge in "
@@ -352,36 +324,86 @@ class SMARTCalibrator(BaseCalibrator):
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        layers = network.layers(solution.parameters)
-        self.coefs_ = [coef.copy() for coef, _ in layers]
-        self.intercepts_ = [intercept.copy() for _, intercept in layers]
-        self.loss_ = solution.value
-        self.n_iter_ = n_iter
-        self.converged_ = solution.converged and single.converged
 
     def _n_hinges(self):
         return self.hidden_layer_sizes[0] if self.hidden_layer_sizes else 1
 
-    def _unit(self):
-        return self.temperature_ if self.temperature_unit == "fitted" else 1.0
+    def _unit(self, temperature):
+        """The temperature that is one unit of the map's output."""
+        return temperature if self.temperature_unit == "fitted" else 1.0
 
-    def _problem(self, rows, weight):
-        """The calibration set in order of its signal, with the curves tabulated."""
-        values = (
-            (rows.top - rows.runner_up).astype(np.float64)
-            if self.signal == "margin"
-            else signal(self.signal, rows.logits, self._unit())
+    def _fit_rows(self, rows, weight, single, tabulate=None):
+        """Fit the network to rows whose single temperature is known.
+
+        ``tabulate`` gives their curves in an order, where they are tabulated already.
+        """
+        if tabulate is None:
+
+            def tabulate(order):
+                return rows.tabulate(1 / single.temperature, order=order)
+
+        values = self._signal_of(rows, single.temperature)
+        problem = self._problem(values, weight, single.temperature, tabulate)
+        solution = self._fit_map(problem)
+        self.converged_ = solution.converged and single.converged
+        return solution
+
+    def _signal_of(self, rows, temperature):
+        if self.signal == "margin":
+            return (rows.top - rows.runner_up).astype(np.float64)
+        return signal(self.signal, rows.logits, self._unit(temperature))
+
+    def _problem(self, values, weight, temperature, tabulate):
+        """The problem of rows with a signal; ``tabulate`` gives curves in an order."""
+        unit, floor = self._unit(temperature), self.min_temperature
+        return MarginProblem.of_signal(
+            values, weight, tabulate, temperature=temperature, unit=unit, floor=floor
         )
-        self.margin_mean_, self.margin_scale_ = weighted_moments(values, weight)
-        order = np.argsort(values, kind="stable")
-        return MarginProblem(
-            curves=rows.tabulate(1 / self.temperature_, order=order),
-            x=(values[order] - self.margin_mean_) / self.margin_scale_,
-            weight=weight[order],
-            unit=self._unit(),
-            floor=self.min_temperature,
-            level=self.temperature_ / self._unit(),
+
+    def _fit_map(self, problem, polish=True):
+        """Fit the network and return the solution.
+
+        Without ``polish`` it is left at the minimum on the interpolated curves.
+        """
+        self.temperature_ = problem.temperature
+        self.margin_mean_, self.margin_scale_ = problem.mean, problem.scale
+        losses = self._losses(problem)
+        # The penalty goes with the likelihood, so it is scaled as that is.
+        scale = self.top_label_weight_ if self.top_label_weight_ > 0 else 1.0
+        self.alpha_ = (
+            scale * problem.choose_alpha(self._n_hinges())
+            if self.alpha == "auto"
+            else float(self.alpha)
         )
+        curvature = None
+        if self.hinges == "fixed":
+            network = problem.ramps(self._n_hinges())
+            strength = max(self.alpha_ / scale, _LEAST_ALPHA)
+            likeliest = problem.likeliest(self._n_hinges(), strength)
+            start, curvature = likeliest.parameters, likeliest.curvature
+        else:
+            network = problem.network(self.hidden_layer_sizes)
+            start = (
+                network.random_start(check_random_state(self.random_state))
+                if self.init == "random"
+                else network.start(problem.weight, problem.level)
+            )
+        objective = problem.objective(network, losses, self.alpha_)
+        solution = self._solve(objective, start, curvature, self.max_iter)
+        self.n_iter_ = solution.n_iter
+        if self.solver == "lbfgs" and polish and solution.n_iter < self.max_iter:
+            # From here on the exact curves: the interpolation leaves no trace.
+            problem.curves.anchor(1 / network.value(solution.parameters))
+            steps_left = self.max_iter - solution.n_iter
+            solution = self._solve(
+                objective, solution.parameters, curvature, steps_left
+            )
+            self.n_iter_ += solution.n_iter
+        layers = network.layers(solution.parameters)
+        self.coefs_ = [coef.copy() for coef, _ in layers]
+        self.intercepts_ = [intercept.copy() for _, intercept in layers]
+        self.loss_ = solution.value
+        return solution
 
     def _losses(self, problem):
         """Pairs of coefficient and loss that make up the objective."""
@@ -410,9 +432,11 @@ class SMARTCalibrator(BaseCalibrator):
             table = SoftBinTable(centres, self.bandwidth)
         return CharbonnierSoftECE(centres, self.bandwidth, smoothing, table)
 
-    def _solve(self, objective, start, max_iter):
+    def _solve(self, objective, start, curvature, max_iter):
         if self.solver == "lbfgs":
-            return lbfgs(objective, start, max_iter=max_iter, tol=self.tol)
+            return lbfgs(
+                objective, start, max_iter=max_iter, tol=self.tol, curvature=curvature
+            )
         return adam(
             objective,
             start,
@@ -423,14 +447,14 @@ class SMARTCalibrator(BaseCalibrator):
         )
 
     def _temperatures(self, logits):
-        values = signal(self.signal, logits, self._unit())
-        return self._temperature_function()(values)
+        unit = self._unit(self.temperature_)
+        return self._temperature_function()(signal(self.signal, logits, unit))
 
     def _temperature_function(self):
         """The temperatures as a function of the signal, (n,)."""
         layers = list(zip(self.coefs_, self.intercepts_, strict=True))
         of_standardised = temperature_function(
-            layers, self._unit(), self.min_temperature
+            layers, self._unit(self.temperature_), self.min_temperature
         )
 
         def temperatures(values):
@@ -451,6 +475,11 @@ class SMARTCalibrator(BaseCalibrator):
 
     def _log_proba(self, logits):
         return tempered_log_softmax(logits, self._temperatures)
+
+    def _check_loaded(self):
+        super()._check_loaded()
+        if not self.margin_scale_ > 0:
+            raise ValueError("the saved calibrator is damaged: margin_scale_ is not > 0.")
 
     def _check_parameters(self):
         super()._check_parameters()

@@ -13,9 +13,8 @@ from .._numerics.tempered import TemperedLogits
 from .base import BaseCalibrator
 
 
-def single_temperature(rows, weight):
-    """The temperature of least log loss, with a warning where it is a bound."""
-    single = fit_single_temperature(rows, weight)
+def warn_of_bound(single, rows):
+    """Warn where the temperature of least log loss is a bound of its search."""
     if not single.converged:
         reason = (
             "no sample is misclassified by its scores, so the smaller the better"
@@ -30,14 +29,13 @@ def single_temperature(rows, weight):
             ConvergenceWarning,
             stacklevel=4,
         )
-    return single
 
 
 def finite_temperature(rows, weight):
-    """A temperature to start from, also where no sample is misclassified."""
+    """The temperature to start from, also where no sample is misclassified."""
     if rows.correct.all():
-        return fit_by_succession(rows, weight).temperature
-    return fit_single_temperature(rows, weight).temperature
+        return fit_by_succession(rows, weight)
+    return fit_single_temperature(rows, weight)
 
 
 class TemperatureScaling(BaseCalibrator):
@@ -111,7 +109,8 @@ class TemperatureScaling(BaseCalibrator):
     def _fit(self, logits, y, sample_weight):
         rows = TemperedLogits(logits, y)
         weight = np.ones(len(y)) if sample_weight is None else sample_weight
-        single = single_temperature(rows, weight)
+        single = fit_single_temperature(rows, weight)
+        warn_of_bound(single, rows)
         self.temperature_ = single.temperature
         self.loss_ = single.loss
         self.n_iter_ = single.n_iter

@@ -88,7 +88,8 @@ def test_the_fit_never_ends_above_its_start(objective, solver):
     settings = {"objective": objective, "alpha": 0.3, "solver": solver}
     one = SMARTCalibrator(max_iter=1, **settings).fit(SCORES, Y)
     many = SMARTCalibrator(max_iter=200, **settings).fit(SCORES, Y)
-    assert many.loss_ <= one.loss_
+    # One step is not enough to leave the interpolated curves.
+    assert many.loss_ <= one.loss_ + 1e-6
 
 
 @pytest.mark.parametrize("signal", SIGNALS)
