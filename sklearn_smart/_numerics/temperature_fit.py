@@ -82,17 +82,18 @@ def _search_range(rows: TemperedLogits, weight: NDArray) -> tuple[float, float, 
     return scale, float(np.log(_LOWEST)), high
 
 
-def _laplace(total: float) -> float:
+def _rate_without_error(total: float) -> float:
     """How many of the rows to come are correct, where all of ``total`` were."""
-    return (total + 1) / (total + 2)
+    return (total + 0.5) / (total + 1)
 
 
-def fit_by_succession(rows: TemperedLogits, weight: NDArray) -> SingleTemperature:
-    """The temperature at which the mean confidence is ``(n + 1) / (n + 2)``.
+def fit_without_error(rows: TemperedLogits, weight: NDArray) -> SingleTemperature:
+    """The temperature at which the mean confidence is ``(n + 1/2) / (n + 1)``.
 
     For rows that are all predicted correctly, where the log loss would have all
-    probabilities 0 or 1: by Laplace's rule of succession so many of the rows to come
-    are predicted correctly. ``n`` is the sum of weights.
+    probabilities 0 or 1: by the rule of Krichevsky and Trofimov, whose log loss is near
+    the best possible whatever the true rate, so many of the rows to come are predicted
+    correctly. ``n`` is the sum of weights.
     """
     scale, low, high = _search_range(rows, weight)
     total = float(weight.sum())
@@ -101,7 +102,7 @@ def fit_by_succession(rows: TemperedLogits, weight: NDArray) -> SingleTemperatur
 
     def lack(t: float) -> float:
         confidence = rows.at(np.exp(t) / scale).confidence
-        return float(weight @ confidence) / total - _laplace(total)
+        return float(weight @ confidence) / total - _rate_without_error(total)
 
     t, n_iter, _ = convex_root(lack, low, high)
     tempered = rows.at(np.exp(t) / scale)
@@ -140,15 +141,15 @@ def fit_single_temperature_on_curves(
 ) -> SingleTemperature:
     """As `fit_single_temperature`, by interpolation: no pass over the logits.
 
-    Where all rows are predicted correctly it is as in `fit_by_succession`.
+    Where all rows are predicted correctly it is as in `fit_without_error`.
     """
     total = float(weight.sum())
-    succession = _laplace(total) if curves.correct.all() else None
+    expected = _rate_without_error(total) if curves.correct.all() else None
 
     def slope(t: float) -> float:
         tempered = curves.at(curves.centre * np.exp(t))
-        if succession is not None:
-            return float(weight @ tempered.confidence) / total - succession
+        if expected is not None:
+            return float(weight @ tempered.confidence) / total - expected
         return float(weight @ (tempered.slope + tempered.gap))
 
     for octaves in (2, 4, 8, 13):

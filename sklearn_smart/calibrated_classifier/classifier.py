@@ -164,8 +164,8 @@ class CalibratedClassifierCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
 
     With ``method="temperature"`` and no sample of a fold misclassified the log loss has
     no minimum; the temperature is then a small one, with a ConvergenceWarning. The
-    default method has an answer there: by the rule of succession, as many errors among
-    the samples to come as one in ``n + 2``.
+    default method has an answer there: of the samples to come it expects half an error
+    in ``n + 1``.
 
     Examples
     --------

@@ -230,15 +230,10 @@ class BaseCalibrator(ClassifierMixin, TransformerMixin, BaseEstimator):
             ``json.dumps`` writes it and `from_dict` reads it back, without pickle.
         """
         check_is_fitted(self)
-        fitted = {k: _encode(v, k) for k, v in vars(self).items() if _is_fitted_name(k)}
         return {
             "format": _FORMAT,
             "format_version": _FORMAT_VERSION,
-            "class": type(self).__name__,
-            "parameters": {
-                k: _encode(v, k) for k, v in self.get_params(deep=False).items()
-            },
-            "fitted": fitted,
+            **_encode_calibrator(self),
         }
 
     @classmethod
@@ -269,22 +264,18 @@ class BaseCalibrator(ClassifierMixin, TransformerMixin, BaseEstimator):
                 f"format_version {state.get('format_version')!r} cannot be read by "
                 f"this version of sklearn_smart, which reads {_FORMAT_VERSION}."
             )
-        registry = importlib.import_module(__package__)
-        kind = getattr(registry, str(state.get("class")), None)
-        if not (isinstance(kind, type) and issubclass(kind, cls)):
+        kind = _calibrator_class(state)
+        if kind is None or not issubclass(kind, cls):
             raise ValueError(
                 f"the saved calibrator is a {state.get('class')!r}, not a "
                 f"{cls.__name__}."
             )
         try:
-            parameters = {k: _decode(v) for k, v in state["parameters"].items()}
-            fitted = {k: _decode(v) for k, v in state["fitted"].items()}
-            calibrator = kind(**parameters)
+            calibrator = _decode_calibrator(state)
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"the saved calibrator is damaged: {error}") from error
-        if not all(map(_is_fitted_name, fitted)) or "classes_" not in fitted:
+        if not hasattr(calibrator, "classes_"):
             raise ValueError("the saved calibrator is damaged: fitted values missing.")
-        vars(calibrator).update(fitted)
         calibrator._check_loaded()
         return calibrator
 
@@ -431,8 +422,38 @@ def _is_fitted_name(name):
     return name.endswith("_") and not name.startswith("_")
 
 
+def _encode_calibrator(calibrator):
+    fitted = {k: v for k, v in vars(calibrator).items() if _is_fitted_name(k)}
+    parameters = calibrator.get_params(deep=False)
+    return {
+        "class": type(calibrator).__name__,
+        "parameters": {k: _encode(v, k) for k, v in parameters.items()},
+        "fitted": {k: _encode(v, k) for k, v in fitted.items()},
+    }
+
+
+def _calibrator_class(state):
+    kind = getattr(importlib.import_module(__package__), str(state.get("class")), None)
+    is_calibrator = isinstance(kind, type) and issubclass(kind, BaseCalibrator)
+    return kind if is_calibrator else None
+
+
+def _decode_calibrator(state):
+    parameters = {k: _decode(v) for k, v in state["parameters"].items()}
+    fitted = {k: _decode(v) for k, v in state["fitted"].items()}
+    calibrator = _calibrator_class(state)(**parameters)
+    if not all(map(_is_fitted_name, fitted)):
+        raise KeyError("fitted values have other names")
+    vars(calibrator).update(fitted)
+    return calibrator
+
+
 def _encode(value, name):
     """A parameter or fitted value as JSON."""
+    if isinstance(value, BaseCalibrator):
+        return {"calibrator": _encode_calibrator(value)}
+    if isinstance(value, dict):
+        return {"dict": {key: _encode(item, name) for key, item in value.items()}}
     if isinstance(value, np.ndarray):
         if value.dtype == object:
             value = value.astype(str)
@@ -459,4 +480,8 @@ def _decode(value):
         return np.array(value["array"], dtype=np.dtype(value["dtype"]))
     if "tuple" in value:
         return tuple(_decode(item) for item in value["tuple"])
+    if "dict" in value:
+        return {key: _decode(item) for key, item in value["dict"].items()}
+    if "calibrator" in value:
+        return _decode_calibrator(value["calibrator"])
     return float(value["number"])

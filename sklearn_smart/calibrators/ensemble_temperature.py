@@ -20,7 +20,7 @@ class EnsembleTemperatureScaling(BaseCalibrator):
     with weights >= 0 that sum to 1 [1]_. As its authors do, T is fitted first, as in
     temperature scaling, and the weights, for which the log loss is convex, after it.
     The order of the classes never changes. Where no calibration sample is
-    misclassified, T is that of the rule of succession, see `SMARTCalibrator`.
+    misclassified, T is as in `SMARTCalibrator`.
 
     Parameters
     ----------

@@ -151,8 +151,8 @@ class SMARTCalibrator(BaseCalibrator):
     temperature_ : float
         The single temperature that the fit starts from, in units of the logits: that
         of least log loss. Where no sample is misclassified there is none; it is then
-        the one at which the mean confidence is ``(n + 1) / (n + 2)``, what Laplace's
-        rule of succession expects of samples to come.
+        the one at which the mean confidence is ``(n + 1/2) / (n + 1)``, what the rule
+        of Krichevsky and Trofimov expects of samples to come.
     margin_mean_, margin_scale_ : float
         Mean and standard deviation (ddof 0) of the signal of the calibration set, by
         which it is standardised.
@@ -479,7 +479,7 @@ class SMARTCalibrator(BaseCalibrator):
     def _check_loaded(self):
         super()._check_loaded()
         if not self.margin_scale_ > 0:
-            raise ValueError("the saved calibrator is damaged: margin_scale_ is not > 0.")
+            raise ValueError("the saved calibrator is damaged: margin_scale_ <= 0.")
 
     def _check_parameters(self):
         super()._check_parameters()

@@ -9,7 +9,6 @@ from joblib import Parallel, delayed
 from scipy.stats import rankdata
 from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid, check_cv
-from sklearn.utils.validation import check_is_fitted
 
 from .._numerics.calibration_losses import brier_score, log_loss, top_label_log_loss
 from .._numerics.temperature_fit import fit_single_temperature_on_curves
@@ -159,34 +158,6 @@ class SMARTCalibratorCV(BaseCalibrator):
             In units of the logits, > 0; by them the logits are divided.
         """
         return self.best_estimator_.temperatures(scores)
-
-    def to_dict(self):
-        """The calibrator that was found, as plain JSON values.
-
-        Returns
-        -------
-        state : dict
-            That of a `SMARTCalibrator`, which is what `from_dict` gives back: the
-            results of the search are not written.
-        """
-        check_is_fitted(self)
-        return self.best_estimator_.to_dict()
-
-    @classmethod
-    def from_dict(cls, state):
-        """The `SMARTCalibrator` that `to_dict` wrote.
-
-        Parameters
-        ----------
-        state : dict
-            The parsed JSON.
-
-        Returns
-        -------
-        calibrator : SMARTCalibrator
-            Fitted.
-        """
-        return SMARTCalibrator.from_dict(state)
 
     def _fit(self, logits, y, sample_weight):
         rows = TemperedLogits(logits, y)

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from .._numerics.logits import tempered_log_softmax, tempered_softmax
-from .._numerics.temperature_fit import fit_by_succession, fit_single_temperature
+from .._numerics.temperature_fit import fit_single_temperature, fit_without_error
 from .._numerics.tempered import TemperedLogits
 from .base import BaseCalibrator
 
@@ -34,7 +34,7 @@ def warn_of_bound(single, rows):
 def finite_temperature(rows, weight):
     """The temperature to start from, also where no sample is misclassified."""
     if rows.correct.all():
-        return fit_by_succession(rows, weight)
+        return fit_without_error(rows, weight)
     return fit_single_temperature(rows, weight)
 
 

@@ -24,6 +24,7 @@ from sklearn_smart.calibrators import (
     ScalingBinning,
     SigmoidCalibrator,
     SMARTCalibrator,
+    SMARTCalibratorCV,
     SplineCalibrator,
     TemperatureScaling,
     TopLabelIsotonic,
@@ -47,6 +48,7 @@ CALIBRATOR_INSTANCES = [
         alpha=1.0, hidden_layer_sizes=(4, 4), hinges="trained", objective="brier_score"
     ),
     SMARTCalibrator.published(max_iter=30, random_state=0),
+    SMARTCalibratorCV({"n_bins": [5, 15]}, cv=2),
     SigmoidCalibrator(),
     IsotonicCalibrator(),
     VectorScaling(),
@@ -91,6 +93,11 @@ def has_curves(calibrator):
             VectorScaling,
         ),
     )
+
+
+def can_be_fitted_to_one_row(calibrator):
+    """Whether one row is enough: a search has to hold out another."""
+    return not isinstance(calibrator, SMARTCalibratorCV)
 
 
 def has_prior_counts(calibrator):

@@ -10,6 +10,7 @@ from scipy.special import softmax
 from sklearn.exceptions import ConvergenceWarning
 
 from .contract import (
+    can_be_fitted_to_one_row,
     has_curves,
     has_prior_counts,
     ignores_scale,
@@ -157,6 +158,7 @@ def test_number_of_classes(calibrator, n_classes, dtype):
     assert calibrator.n_features_in_ == n_classes
 
 
+@pytest.mark.holds_for(can_be_fitted_to_one_row)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("n_classes", [2, 5])
 @pytest.mark.parametrize("label", [0, 1])

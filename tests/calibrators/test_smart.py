@@ -341,6 +341,6 @@ def test_a_sample_without_errors_is_calibrated_without_certainty():
     smart = SMARTCalibrator().fit(scores, y)
     assert smart.converged_
     confidence = smart.predict_proba(scores).max(axis=1)
-    # 31/32 by the rule of succession; the objective may sharpen it, but not to 1.
-    assert 0.96 < confidence.mean() < 0.99
+    # 61/62 without the objective, which may sharpen it, but not to 1.
+    assert 0.98 < confidence.mean() < 0.995
     assert confidence.max() < 0.9999

@@ -7,8 +7,8 @@ from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax
 
 from sklearn_smart._numerics.temperature_fit import (
-    fit_by_succession,
     fit_single_temperature,
+    fit_without_error,
 )
 from sklearn_smart._numerics.tempered import TemperedLogits
 
@@ -99,13 +99,13 @@ def test_a_certain_and_right_row_does_not_count(size):
     assert_allclose(together.temperature, alone.temperature, rtol=1e-9)
 
 
-def test_without_an_error_the_mean_confidence_follows_laplace():
-    # Four rows with margin 2, all correct: confidence 5/6 is log-odds log 5.
+def test_without_an_error_the_mean_confidence_has_half_an_error():
+    # Four rows with margin 2, all correct: confidence 9/10 is log-odds log 9.
     rows = TemperedLogits(np.array([[2.0, 0.0]] * 4), np.zeros(4, dtype=int))
-    single = fit_by_succession(rows, np.ones(4))
-    assert_allclose(single.temperature, 2 / np.log(5), rtol=1e-10)
-    assert_allclose(single.loss, np.log(6 / 5), rtol=1e-10)
+    single = fit_without_error(rows, np.ones(4))
+    assert_allclose(single.temperature, 2 / np.log(9.0), rtol=1e-10)
+    assert_allclose(single.loss, np.log(10 / 9), rtol=1e-10)
     assert single.converged
     # A weight of 2 is every row twice.
-    double = fit_by_succession(rows, np.full(4, 2.0))
-    assert_allclose(double.temperature, 2 / np.log(9), rtol=1e-10)
+    double = fit_without_error(rows, np.full(4, 2.0))
+    assert_allclose(double.temperature, 2 / np.log(17), rtol=1e-10)
