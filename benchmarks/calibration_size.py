@@ -172,11 +172,9 @@ def null_ece(p, draws=5):
     return float(np.mean(errors))
 
 
-def run(folder, results, sizes, subsets, seeds, test, only):
+def run(folder, results, sizes, subsets, makers, test):
     """Append what is not yet in ``results``, one line per fit."""
     done = {key(row) for row in load(results)}
-    makers = methods(seeds)
-    names = [name for name in makers if only is None or name.split(",")[0] in only]
     files = sorted(Path(folder).glob("*.npz"))
     if not files:
         raise SystemExit(f"no .npz files in {folder}")
@@ -197,7 +195,6 @@ def run(folder, results, sizes, subsets, seeds, test, only):
                         kind,
                         size,
                         subset,
-                        names,
                         makers,
                         test,
                         done,
@@ -208,9 +205,9 @@ def run(folder, results, sizes, subsets, seeds, test, only):
                 print(f"{path.stem:32} n = {size:>5} {spent:8.1f} s", flush=True)
 
 
-def one_subset(stem, scores, y, kind, size, subset, names, makers, test, done):
+def one_subset(stem, scores, y, kind, size, subset, makers, test, done):
     """Results of the methods that are still missing for one subset."""
-    missing = [name for name in names if (stem, size, subset, name) not in done]
+    missing = [name for name in makers if (stem, size, subset, name) not in done]
     if not missing:
         return
     order = np.random.default_rng([subset, len(y)]).permutation(len(y))
@@ -376,14 +373,18 @@ def main():
     parser.add_argument("--picture", type=Path)
     arguments = parser.parse_args()
     if not arguments.table:
+        makers = {
+            name: maker
+            for name, maker in methods(arguments.seeds).items()
+            if arguments.methods is None or merged(name) in arguments.methods
+        }
         run(
             arguments.folder,
             arguments.results,
             arguments.sizes,
             arguments.subsets,
-            arguments.seeds,
+            makers,
             arguments.test,
-            arguments.methods,
         )
     rows = load(arguments.results)
     table(rows)

@@ -38,11 +38,6 @@ _OBJECTIVES = {
     "top_label_log_loss": top_label_log_loss,
 }
 
-# The binned loss of perfect probabilities is of the order of n^(-1/2) in a sample of n.
-# The top-label log loss beside it gets a weight of that order: it leads where samples
-# are few, the binned term settles what is left where they are many.
-_EQUAL_WEIGHT_AT = 1000.0
-
 # With less of a penalty the start, of least top-label log loss, might be infinite.
 _LEAST_ALPHA = 0.1
 
@@ -97,9 +92,8 @@ class SMARTCalibrator(BaseCalibrator):
         gives for each, the probability of its correct and wrong predictions with the
         network's weights integrated out by Laplace's method.
     top_label_weight : "auto" or float, default="auto"
-        Weight of the top-label log loss beside the objective, >= 0. "auto" is
-        ``sqrt(1000 / n)`` for the binned objectives, n the sum of weights, and 0 for
-        the others, which are proper losses themselves.
+        Weight of the top-label log loss beside the objective, >= 0. "auto" is 1 for
+        the binned objectives and 0 for the others, which are proper losses themselves.
     hidden_layer_sizes : tuple of int, default=(16,)
         Widths of the network's hidden layers of rectified linear units. An empty tuple
         makes ``h`` the softplus of a linear function.
@@ -412,7 +406,7 @@ class SMARTCalibrator(BaseCalibrator):
         if not proper:
             loss = self._binned_loss(problem)
         self.top_label_weight_ = (
-            (0.0 if proper else float(np.sqrt(_EQUAL_WEIGHT_AT / problem.weight.sum())))
+            (0.0 if proper else 1.0)
             if self.top_label_weight == "auto"
             else float(self.top_label_weight)
         )

@@ -5,8 +5,12 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import softmax
 from sklearn.base import clone
+from sklearn.datasets import load_digits
+from sklearn.ensemble import AdaBoostClassifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import log_loss
+from sklearn.model_selection import train_test_split
+from sklearn.tree import DecisionTreeClassifier
 
 from sklearn_smart import SMARTCalibrator, TemperatureScaling
 from sklearn_smart.metrics import expected_calibration_error
@@ -151,6 +155,24 @@ def test_temperature_far_below_one_is_found():
     loss = log_loss(y, smart.predict_proba(tiny))
     assert loss == pytest.approx(log_loss(y, expected), abs=5e-3)
     assert smart.temperatures(tiny).min() < 0.1
+
+
+def test_boosted_scores_are_calibrated_as_well_as_by_one_temperature():
+    X, y = load_digits(return_X_y=True)
+    X, held, y, truth = train_test_split(X, y, train_size=0.4, random_state=0)
+    tree = DecisionTreeClassifier(max_depth=6, random_state=0)
+    model = AdaBoostClassifier(tree, n_estimators=100, random_state=0).fit(X, y)
+    p = model.predict_proba(held)
+    scores = {}
+    for kind in (SMARTCalibrator, TemperatureScaling):
+        calibrator = kind(input="probabilities").fit(p[::2], truth[::2])
+        answer = calibrator.predict_proba(p[1::2])
+        assert calibrator.temperature_ < 0.01
+        error = expected_calibration_error(truth[1::2], answer)
+        scores[kind] = error, log_loss(truth[1::2], answer)
+    smart, single = scores[SMARTCalibrator], scores[TemperatureScaling]
+    assert smart[0] < single[0] + 0.003
+    assert smart[1] < 1.005 * single[1]
 
 
 def test_random_state_is_used_by_the_random_start_alone():
