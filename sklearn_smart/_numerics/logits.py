@@ -23,9 +23,12 @@ _BLOCK_SIZE = 131_072
 _FEW_CLASSES = 64
 
 
-def row_blocks(n_rows: int, n_columns: int) -> Iterator[slice]:
-    """Slices that cover ``n_rows`` rows by blocks of about equal memory."""
-    step = max(1, _BLOCK_SIZE // max(1, n_columns))
+def row_blocks(n_rows: int, n_columns: int, n_blocks: int = 1) -> Iterator[slice]:
+    """Slices that cover ``n_rows`` rows by blocks of about equal memory.
+
+    With ``n_blocks`` they are so many times larger.
+    """
+    step = max(1, n_blocks * _BLOCK_SIZE // max(1, n_columns))
     for start in range(0, n_rows, step):
         yield slice(start, min(start + step, n_rows))
 
@@ -36,14 +39,18 @@ def softmax(logits: NDArray) -> NDArray:
 
 
 def tempered_softmax(
-    logits: NDArray, temperature: float | NDArray | Callable[[NDArray], NDArray]
+    logits: NDArray,
+    temperature: float | NDArray | Callable[[NDArray], NDArray],
+    out: NDArray | None = None,
 ) -> NDArray:
     """``softmax(z / T)`` with one temperature, one per row, or a function of rows.
 
     A function gets a block of rows of ``logits`` and returns their temperatures, so
-    that a temperature that depends on the row costs no second pass over memory.
+    that a temperature that depends on the row costs no second pass over memory. The
+    answer is written to ``out`` where that is given.
     """
-    out = np.empty(logits.shape, dtype=logits.dtype)
+    if out is None:
+        out = np.empty(logits.shape, dtype=logits.dtype)
     for rows, gaps in _tempered_gaps(logits, temperature, out):
         np.exp(gaps, out=gaps)
         # A sum of K float32 terms by numpy's pairwise order is off by less than an
@@ -55,7 +62,9 @@ def tempered_softmax(
 
 
 def margin_softmax(
-    logits: NDArray, temperature_of_margin: Callable[[NDArray], NDArray]
+    logits: NDArray,
+    temperature_of_margin: Callable[[NDArray], NDArray],
+    out: NDArray | None = None,
 ) -> NDArray:
     """``softmax(z / h(g))`` with a temperature of each row's margin ``g``.
 
@@ -63,7 +72,8 @@ def margin_softmax(
     logit does, also where rounding would tie it with another, as after
     `keep_prediction`.
     """
-    out = np.empty(logits.shape, dtype=logits.dtype)
+    if out is None:
+        out = np.empty(logits.shape, dtype=logits.dtype)
     few = logits.shape[1] < _FEW_CLASSES
     info = np.finfo(out.dtype)
     for rows in row_blocks(*logits.shape):

@@ -18,6 +18,7 @@ so that a fit of a hundred steps costs about as much as two passes.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
@@ -87,20 +88,36 @@ class TemperedLogits:
     ) -> tuple[NDArray, NDArray, NDArray]:
         """``L``, ``L'`` and ``L''`` at one ``beta`` per row, float64 (n,) each.
 
-        ``index`` selects and orders the rows; they are gathered block by block.
+        ``index`` selects and orders the rows.
         """
         value, slope, bend = np.empty((3, len(beta)))
         factor = np.asarray(beta, dtype=self.logits.dtype)[:, None]
         with np.errstate(under="ignore"):
-            for rows in row_blocks(len(beta), self.logits.shape[1]):
-                at = rows if index is None else index[rows]
-                scaled = self.logits[at] - self.top[at, None]
+            for rows, scaled in self.gap_blocks(index):
                 scaled *= factor[rows]
                 moments = _moments(np.exp(scaled), scaled)
                 value[rows], slope[rows], bend[rows] = moments
         slope /= beta
         bend /= np.square(beta)
         return value, slope, bend
+
+    def gap_blocks(
+        self, index: NDArray | None = None
+    ) -> Iterator[tuple[slice | NDArray, NDArray]]:
+        """Blocks of ``z - max z``, new arrays, with their places in ``index``.
+
+        Rows are read in the order in which they are stored, whatever that of ``index``
+        is: a memory-mapped file is read from its begin to its end.
+        """
+        if index is None:
+            for rows in row_blocks(*self.logits.shape):
+                yield rows, self.logits[rows] - self.top[rows, None]
+            return
+        stored = np.argsort(index)
+        for rows in row_blocks(len(index), self.logits.shape[1]):
+            place = stored[rows]
+            at = index[place]
+            yield place, self.logits[at] - self.top[at, None]
 
     def tabulate(
         self,
@@ -256,16 +273,12 @@ class CurveTable:
         Of each row the value and its two derivatives per step of the node index,
         (3, end - first, n).
         """
-        logits, top = self.source.logits, self.source.top
         n_nodes = end - first
         nodes = np.empty((3, n_nodes, len(self)))
         if not n_nodes:
             return nodes
-        order = self.order
         with np.errstate(under="ignore"):
-            for rows in row_blocks(len(self), logits.shape[1]):
-                which = rows if order is None else order[rows]
-                gaps = logits[which] - top[which, None]
+            for rows, gaps in self.source.gap_blocks(self.order):
                 for phase in range(min(_NODES_PER_OCTAVE, n_nodes)):
                     start = self.centre * 2.0 ** ((first + phase) / _NODES_PER_OCTAVE)
                     scaled = gaps * gaps.dtype.type(start)

@@ -28,6 +28,10 @@ from .._validation import (
 #: Rows of probabilities may miss a sum of 1 by this much: half-precision files do.
 SUM_TOLERANCE = 1e-2
 
+# Rows are answered by so many blocks of the numerics at once: Python's part of the work
+# is then small, and so are temporary arrays.
+_BLOCKS_AT_ONCE = 8
+
 _FORMAT, _FORMAT_VERSION = "sklearn_smart.calibrator", 1
 
 
@@ -119,30 +123,28 @@ class BaseCalibrator(ClassifierMixin, TransformerMixin, BaseEstimator):
         self._fit(self._as_wanted(scores), index, weight)
         return self
 
-    def predict_proba(self, scores):
+    def predict_proba(self, scores, *, out=None):
         """Calibrated probabilities, in the order of ``classes_``.
 
         Parameters
         ----------
         scores : array-like of shape (n_samples, n_classes), (n_samples,) or \
 (n_samples, 1)
-            Scores of the kind that the calibrator was fitted on.
+            Scores of the kind that the calibrator was fitted on. A memory-mapped
+            array is read block by block.
+        out : ndarray of shape (n_samples, n_classes), default=None
+            Where to write the answer, such as a memory-mapped file; of the dtype of
+            the answer. Nothing is written before all scores are checked.
 
         Returns
         -------
         probabilities : ndarray of shape (n_samples, n_classes)
-            Between 0 and 1, rows sum to 1; float32 for float32 scores.
+            Between 0 and 1, rows sum to 1; float32 for float32 scores. It is ``out``
+            where that is given.
         """
-        given = self._checked(scores)
-        wanted = self._as_wanted(given)
-        probabilities = self._proba(wanted)
-        kept = self._proba_keeps_prediction and wanted is given
-        if self.preserves_prediction and not kept:
-            # The class of the scores themselves: converting them may round.
-            keep_prediction(probabilities, given.argmax(axis=1))
-        return probabilities
+        return self._by_blocks(self._fill_proba, self._checked(scores), out)
 
-    def predict_log_proba(self, scores):
+    def predict_log_proba(self, scores, *, out=None):
         """Logarithms of the calibrated probabilities.
 
         Parameters
@@ -150,16 +152,17 @@ class BaseCalibrator(ClassifierMixin, TransformerMixin, BaseEstimator):
         scores : array-like of shape (n_samples, n_classes), (n_samples,) or \
 (n_samples, 1)
             Scores of the kind that the calibrator was fitted on.
+        out : ndarray of shape (n_samples, n_classes), default=None
+            Where to write the answer, as in `predict_proba`.
 
         Returns
         -------
         log_probabilities : ndarray of shape (n_samples, n_classes)
             At most 0, finite where the method gives no class probability 0.
         """
-        given = self._checked(scores)
-        return self._log_proba(self._as_wanted(given))
+        return self._by_blocks(self._fill_log_proba, self._checked(scores), out)
 
-    def transform(self, scores):
+    def transform(self, scores, *, out=None):
         """Calibrated logits: log-probabilities, always finite.
 
         Parameters
@@ -167,6 +170,8 @@ class BaseCalibrator(ClassifierMixin, TransformerMixin, BaseEstimator):
         scores : array-like of shape (n_samples, n_classes), (n_samples,) or \
 (n_samples, 1)
             Scores of the kind that the calibrator was fitted on.
+        out : ndarray of shape (n_samples, n_classes), default=None
+            Where to write the answer, as in `predict_proba`.
 
         Returns
         -------
@@ -174,14 +179,7 @@ class BaseCalibrator(ClassifierMixin, TransformerMixin, BaseEstimator):
             Their softmax is ``predict_proba(scores)``, but that probabilities of
             exactly 0 are raised to the machine epsilon of the dtype.
         """
-        given = self._checked(scores)
-        logits = self._log_proba(self._as_wanted(given))
-        lost = np.isneginf(logits)
-        if lost.any():
-            logits[lost] = np.log(np.finfo(logits.dtype).eps)
-        if self.preserves_prediction:
-            keep_prediction(logits, given.argmax(axis=1))
-        return logits
+        return self._by_blocks(self._fill_logits, self._checked(scores), out)
 
     def predict(self, scores):
         """The class of the largest calibrated probability; ties go to the first.
@@ -197,11 +195,15 @@ class BaseCalibrator(ClassifierMixin, TransformerMixin, BaseEstimator):
         labels : ndarray of shape (n_samples,)
             Entries of ``classes_``.
         """
-        index = (
-            self._checked(scores)
-            if self.preserves_prediction
-            else self.predict_proba(scores)
-        ).argmax(axis=1)
+        given = self._checked(scores)
+        if self.preserves_prediction:
+            return self.classes_[given.argmax(axis=1)]
+        index = np.empty(len(given), dtype=np.intp)
+        for rows in row_blocks(*given.shape, n_blocks=_BLOCKS_AT_ONCE):
+            block = given[rows]
+            answer = np.empty_like(block)
+            self._fill_proba(block, answer)
+            index[rows] = answer.argmax(axis=1)
         return self.classes_[index]
 
     def get_feature_names_out(self, input_features=None):
@@ -294,7 +296,8 @@ class BaseCalibrator(ClassifierMixin, TransformerMixin, BaseEstimator):
         try:
             self._check_parameters()
             with np.errstate(all="ignore"):
-                answer = self._proba(self._as_wanted(trial))
+                answer = np.empty_like(trial)
+                self._fill_proba(trial, answer)
         except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
             raise ValueError(f"the saved calibrator is damaged: {error}") from error
         if answer.shape != trial.shape or not np.isfinite(answer).all():
@@ -307,6 +310,39 @@ class BaseCalibrator(ClassifierMixin, TransformerMixin, BaseEstimator):
 
     def _proba(self, scores):
         return np.exp(self._log_proba(scores))
+
+    def _write_proba(self, scores, out):
+        """Write the probabilities of some rows; without a copy where a subclass can."""
+        out[...] = self._proba(scores)
+
+    def _by_blocks(self, fill, given, out):
+        """What ``fill(block, out)`` writes for all rows, block by block."""
+        if out is None:
+            out = np.empty_like(given)
+        else:
+            _check_out(out, given)
+        for rows in row_blocks(*given.shape, n_blocks=_BLOCKS_AT_ONCE):
+            fill(given[rows], out[rows])
+        return out
+
+    def _fill_proba(self, given, out):
+        wanted = self._as_wanted(given)
+        self._write_proba(wanted, out)
+        kept = self._proba_keeps_prediction and wanted is given
+        if self.preserves_prediction and not kept:
+            # The class of the scores themselves: converting them may round.
+            keep_prediction(out, given.argmax(axis=1))
+
+    def _fill_log_proba(self, given, out):
+        out[...] = self._log_proba(self._as_wanted(given))
+
+    def _fill_logits(self, given, out):
+        self._fill_log_proba(given, out)
+        lost = np.isneginf(out)
+        if lost.any():
+            out[lost] = np.log(np.finfo(out.dtype).eps)
+        if self.preserves_prediction:
+            keep_prediction(out, given.argmax(axis=1))
 
     def _checked(self, scores):
         check_is_fitted(self)
@@ -366,6 +402,23 @@ class BaseCalibrator(ClassifierMixin, TransformerMixin, BaseEstimator):
         tags.input_tags.one_d_array = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def _check_out(out, given):
+    """Refuse an array that cannot hold the answer, before any work."""
+    if not isinstance(out, np.ndarray):
+        raise ValueError(
+            f"out must be a NumPy array. Got {type(out).__name__} instead."
+        )
+    if out.shape != given.shape or out.dtype != given.dtype:
+        raise ValueError(
+            f"out must have the shape {given.shape} and the dtype {given.dtype} of the "
+            f"answer. Got shape {out.shape} and dtype {out.dtype}."
+        )
+    if not out.flags.writeable:
+        raise ValueError("out is read-only. Pass an array that can be written to.")
+    if np.may_share_memory(out, given):
+        raise ValueError("out overlaps the scores. Pass another array.")
 
 
 def _check_probabilities(given, single):

@@ -154,8 +154,8 @@ class ClassTemperatureScaling(BaseCalibrator):
     def _of_rows(self, logits):
         return self.temperatures_[logits.argmax(axis=1)]
 
-    def _proba(self, logits):
-        return tempered_softmax(logits, self._of_rows)
+    def _write_proba(self, logits, out):
+        tempered_softmax(logits, self._of_rows, out)
 
     def _log_proba(self, logits):
         return tempered_log_softmax(logits, self._of_rows)

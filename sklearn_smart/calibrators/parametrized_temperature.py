@@ -198,8 +198,8 @@ class ParametrizedTemperatureScaling(BaseCalibrator):
             np.concatenate([p.ravel() for pair in layers for p in pair])
         )
 
-    def _proba(self, logits):
-        return tempered_softmax(logits, self._of_rows)
+    def _write_proba(self, logits, out):
+        tempered_softmax(logits, self._of_rows, out)
 
     def _log_proba(self, logits):
         return tempered_log_softmax(logits, self._of_rows)

@@ -462,10 +462,11 @@ class SMARTCalibrator(BaseCalibrator):
     def _proba_keeps_prediction(self):
         return self.signal == "margin"
 
-    def _proba(self, logits):
+    def _write_proba(self, logits, out):
         if self.signal == "margin":
-            return margin_softmax(logits, self._temperature_function())
-        return tempered_softmax(logits, self._temperatures)
+            margin_softmax(logits, self._temperature_function(), out)
+        else:
+            tempered_softmax(logits, self._temperatures, out)
 
     def _log_proba(self, logits):
         return tempered_log_softmax(logits, self._temperatures)

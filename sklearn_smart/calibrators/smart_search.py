@@ -211,8 +211,8 @@ class SMARTCalibratorCV(BaseCalibrator):
         cv = check_cv(self.cv, y, classifier=True)
         return list(cv.split(np.zeros((len(y), 1)), y))
 
-    def _proba(self, logits):
-        return self.best_estimator_._proba(logits)
+    def _write_proba(self, logits, out):
+        self.best_estimator_._write_proba(logits, out)
 
     def _log_proba(self, logits):
         return self.best_estimator_._log_proba(logits)

@@ -137,8 +137,8 @@ class TemperatureScaling(BaseCalibrator):
         """
         return np.full(len(self._checked(scores)), self.temperature_)
 
-    def _proba(self, logits):
-        return tempered_softmax(logits, self.temperature_)
+    def _write_proba(self, logits, out):
+        tempered_softmax(logits, self.temperature_, out)
 
     def _log_proba(self, logits):
         return tempered_log_softmax(logits, self.temperature_)
