@@ -58,12 +58,12 @@ def _search(problem):
     search = getattr(sklearn_smart, "SMARTCalibratorCV", None)
     if search is None:
         raise Missing("this revision has no SMARTCalibratorCV")
-    model = search(
-        alphas=np.logspace(-2, 2, 10),
-        n_bins=(10, 15, 20, 30),
-        cv=5,
-        classes=problem.n_classes,
-    )
+    grid = {
+        "n_bins": [5, 10, 15, 20, 30],
+        "bandwidth": [0.02, 0.05, 0.1, 0.2],
+        "alpha": [0.3, 3.0],
+    }
+    model = search(grid, cv=5, classes=problem.n_classes)
     return lambda: model.fit(problem.logits, problem.y)
 
 
