@@ -34,6 +34,7 @@ def _arguments():
     two.add_argument("base", help="a revision")
     two.add_argument("head", nargs="?", help="a revision; the files as they are now")
     two.add_argument("--rounds", type=int, default=7)
+    two.add_argument("--problems", nargs="+", choices=PROBLEMS)
     grow = commands.add_parser("grow", help="draws seconds against samples and classes")
     grow.add_argument("--image", type=Path, default=Path("docs/images/growth.png"))
     grow.add_argument("--rounds", type=int, default=3)
@@ -70,7 +71,10 @@ def main():
         _run(arguments)
     elif arguments.command == "compare":
         slower = compare.compare(
-            arguments.base, arguments.head, rounds=arguments.rounds
+            arguments.base,
+            arguments.head,
+            rounds=arguments.rounds,
+            problems=arguments.problems,
         )
         if slower:
             sys.exit("slower by more than 15 % and 50 ms: " + "; ".join(slower))

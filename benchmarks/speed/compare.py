@@ -61,13 +61,15 @@ def is_slower(base, head):
     return median_ratio(head, base) > RATIO and extra > SECONDS
 
 
-def compare(base, head=None, *, rounds=7, pairs=COMPARED):
+def compare(base, head=None, *, rounds=7, problems=None):
     """Print a table, and return the names of the cases that are slower."""
     slower = []
     print("| problem | case | base, s | head, s | ratio | |")
     print("| --- | --- | --- | --- | --- | --- |")
     with _tree(base) as base_tree, _tree(head) as head_tree:
-        for problem, case in pairs:
+        for problem, case in COMPARED:
+            if problems and problem not in problems:
+                continue
             with ExitStack() as stack:
                 workers = [
                     stack.enter_context(Worker(tree)) for tree in (base_tree, head_tree)
