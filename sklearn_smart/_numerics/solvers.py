@@ -53,6 +53,9 @@ def lbfgs(
     """
     if curvature is not None:
         basis = np.linalg.inv(np.linalg.cholesky(curvature)).T
+        # The first step has length one: in this unit of length it is Newton's, and no
+        # trial is farther away than the curvature can be trusted.
+        basis *= np.linalg.norm(fun(start)[1] @ basis) or 1.0
 
         def scaled(u: NDArray) -> tuple[float, NDArray]:
             value, gradient = fun(start + basis @ u)
