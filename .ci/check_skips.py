@@ -7,7 +7,7 @@ and prints each reason with its number of tests. A test may be skipped
 - with ``--without-extras``, where it needs one of the package's extras; FILE then holds
   these tests, one a line, for a run with the extras;
 - where it needs a newer scikit-learn than the one installed;
-- where it needs Chromium, PyTorch, a boosting library, or one that a few tests
+- where it needs Chromium, Dask, PyTorch, a boosting library, or one that a few tests
   compare with;
 - where scikit-learn's own check of foreign arrays is not switched on.
 """
@@ -30,7 +30,7 @@ EXTRA = (
 )
 NEWER = r"(?:needs scikit-learn >=|scikit-learn <) (\d+)\.(\d+)"
 # No extra that the suite is run with brings these.
-OTHERS = r"needs PyTorch|needs Chromium|needs the '(boosting|rivals|torch)' extra"
+OTHERS = r"needs PyTorch|needs Chromium|needs the '(boosting|dask|rivals|torch)' extra"
 # One of scikit-learn's own checks, of arrays of other libraries: SciPy takes them only
 # where this variable was set before it was imported, and the package does not.
 ARRAY_API = r"SCIPY_ARRAY_API is not set: not checking array_api input"

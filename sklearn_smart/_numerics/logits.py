@@ -190,6 +190,18 @@ def _top_two(block: NDArray, scratch: NDArray) -> tuple[NDArray, NDArray, NDArra
     return block[at, index], scratch.max(axis=1), index
 
 
+def predicted_class(scores: NDArray) -> NDArray:
+    """Index of the largest score of each row; ties go to the lowest index.
+
+    By blocks, as ``argmax`` copies an array that cannot be written to, such as a file
+    that is mapped for reading.
+    """
+    index = np.empty(len(scores), dtype=np.intp)
+    for rows in row_blocks(*scores.shape):
+        index[rows] = scores[rows].argmax(axis=1)
+    return index
+
+
 def margin(logits: NDArray) -> NDArray:
     """``z_(1) - z_(2)``: top minus runner-up logit, shape (n,), >= 0."""
     top, runner_up, _ = top_two(logits)

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .._numerics.logits import (
     keep_prediction,
     logits_from_probabilities,
+    predicted_class,
     row_blocks,
     two_columns,
 )
@@ -197,7 +198,7 @@ class BaseCalibrator(ClassifierMixin, TransformerMixin, BaseEstimator):
         """
         given = self._checked(scores)
         if self.preserves_prediction:
-            return self.classes_[given.argmax(axis=1)]
+            return self.classes_[predicted_class(given)]
         index = np.empty(len(given), dtype=np.intp)
         for rows in row_blocks(*given.shape, n_blocks=_BLOCKS_AT_ONCE):
             block = given[rows]

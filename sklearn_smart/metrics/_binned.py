@@ -17,6 +17,7 @@ from sklearn_smart._numerics.bins import (
     equal_mass_edges,
     uniform_edges,
 )
+from sklearn_smart._numerics.logits import predicted_class
 
 from ._inputs import check_count, check_option
 
@@ -67,7 +68,7 @@ def top_label_events(prediction):
             (prob > 0.5) == (y == 1),
             prediction.sample_weight,
         )
-    top = prob.argmax(axis=1)
+    top = predicted_class(prob)
     confidence = np.take_along_axis(prob, top[:, None], axis=1)[:, 0]
     return Events(confidence, top == y, prediction.sample_weight)
 
