@@ -61,7 +61,7 @@ def watched():
 
 
 def write(path, n_rows, n_classes):
-    """Scores of a network that is too sure, written by blocks and mapped, and labels."""
+    """Scores that are too sure, written by blocks, mapped for reading; and labels."""
     rng = np.random.default_rng(0)
     scores = np.lib.format.open_memmap(path, "w+", np.float32, (n_rows, n_classes))
     labels = rng.integers(n_classes, size=n_rows)

@@ -65,9 +65,8 @@ class SMARTCalibrator(BaseCalibrator):
     the confidence against the correctness [2]_, and the penalty, which pulls the map
     towards one temperature for all, keep small calibration sets from being overfitted;
     by default the strength :math:`\alpha` is chosen from the data. Temperatures are
-    measured in units of the fitted single temperature, where the fit also starts:
-    multiplying all logits by a constant, in `fit` and after, changes no probability,
-    and no random number is drawn. `published` gives the recipe of the paper.
+    measured in units of the fitted single temperature: multiplying all logits by a
+    constant, in `fit` and after, changes no probability. No random number is drawn. `published` gives the recipe of the paper.
 
     Parameters
     ----------
@@ -126,9 +125,11 @@ class SMARTCalibrator(BaseCalibrator):
         What the network's output of 1 stands for: the fitted single temperature, so
         that the scale of the logits does not matter, or a temperature of 1.
     init : {"quantiles", "random"}, default="quantiles"
-        Start of the network: hinges at quantiles of the signal and a constant output
-        at the single temperature, or, with ``hinges="trained"``, uniform random numbers
-        within one over the square root of a layer's inputs.
+        Start of the network. "quantiles" has hinges at quantiles of the signal; where
+        they are fixed the fit starts at the map of least top-label log loss, where they
+        are trained at a constant output, the single temperature. "random", for trained
+        hinges, takes uniform random numbers within one over the square root of a
+        layer's inputs.
     random_state : int, RandomState instance or None, default=None
         Used by ``init="random"`` alone.
     input : {"logits", "probabilities"}, default="logits"

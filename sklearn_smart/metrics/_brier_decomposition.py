@@ -32,6 +32,13 @@ class BrierDecomposition(NamedTuple):
     within_bins : float
         What probabilities that differ inside a bin add: their variance there minus
         twice their covariance with the outcome; 0 where each bin has one probability.
+
+    Examples
+    --------
+    >>> from sklearn_smart import metrics
+    >>> parts = metrics.brier_decomposition([0, 1, 1, 1], [0.5, 0.5, 0.9, 0.9])
+    >>> type(parts).__name__, round(parts.uncertainty, 4)
+    ('BrierDecomposition', 0.1875)
     """
 
     score: float

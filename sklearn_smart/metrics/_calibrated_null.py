@@ -33,6 +33,13 @@ class CalibratedNull(NamedTuple):
 
     confidence_level : float
         Nominal coverage of the band.
+
+    Examples
+    --------
+    >>> from sklearn_smart import metrics
+    >>> null = metrics.calibrated_null([0, 1] * 50, [0.5] * 100)
+    >>> null.value, null.low <= null.value <= null.high
+    (0.0, True)
     """
 
     mean: float

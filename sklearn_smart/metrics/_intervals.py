@@ -38,6 +38,14 @@ class Interval(NamedTuple):
 
     method : {"studentized", "inversion", "basic"}
         How the limits were found.
+
+    Examples
+    --------
+    >>> from sklearn_smart import metrics
+    >>> y, p = [0, 1, 1, 0] * 25, [0.3, 0.9, 0.6, 0.2] * 25
+    >>> interval = metrics.bootstrap_interval(y, p, metric="brier_score")
+    >>> round(interval.value, 3), interval.low < interval.value < interval.high
+    (0.075, True)
     """
 
     value: float
@@ -66,6 +74,14 @@ class PairedDifference(NamedTuple):
 
     method : {"studentized", "inversion", "basic"}
         How they were found.
+
+    Examples
+    --------
+    >>> from sklearn_smart import metrics
+    >>> y, first, second = [0, 1] * 50, [0.3, 0.7] * 50, [0.2, 0.8] * 50
+    >>> found = metrics.paired_difference(y, first, second, metric="brier_score")
+    >>> round(found.difference, 3)
+    0.05
     """
 
     difference: float

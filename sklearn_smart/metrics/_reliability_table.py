@@ -39,6 +39,13 @@ class ReliabilityTable:
 
     event : str
         What the event is, as an axis label would say it.
+
+    Examples
+    --------
+    >>> from sklearn_smart import metrics
+    >>> table = metrics.reliability_table([0, 1, 1], [0.2, 0.9, 0.6], n_bins=5)
+    >>> table.weight.tolist()
+    [0.0, 0.0, 1.0, 1.0, 1.0]
     """
 
     edges: np.ndarray

@@ -35,6 +35,13 @@ class CalibrationReport:
 
     n_bins : int
         Number of bins of the binned errors.
+
+    Examples
+    --------
+    >>> from sklearn_smart import metrics
+    >>> report = metrics.calibration_report([0, 1, 1, 0], [0.2, 0.9, 0.6, 0.4])
+    >>> report.n_classes, round(report["brier_score"], 3)
+    (2, 0.093)
     """
 
     values: dict

@@ -37,6 +37,12 @@ class ScoreParts(NamedTuple):
 
     refinement : float
         The score after recalibration; lower is better.
+
+    Examples
+    --------
+    >>> from sklearn_smart.metrics import ScoreParts
+    >>> ScoreParts(score=0.3, calibration=0.1, refinement=0.2).refinement
+    0.2
     """
 
     score: float

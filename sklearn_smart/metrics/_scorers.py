@@ -38,6 +38,16 @@ class CalibrationScorer:
 
     options : dict, default=None
         Keyword arguments of ``metric``.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from sklearn_smart import metrics
+    >>> scorer = metrics.CalibrationScorer(metrics.brier_score, -1)
+    >>> X, y = load_iris(return_X_y=True)
+    >>> round(scorer(GaussianNB().fit(X, y), X, y), 2)
+    -0.07
     """
 
     def __init__(self, metric, sign, options=None):

@@ -40,6 +40,13 @@ class SmoothReliability:
 
     event : str
         What the event is.
+
+    Examples
+    --------
+    >>> from sklearn_smart import metrics
+    >>> curve = metrics.smooth_reliability([0, 1] * 50, [0.3, 0.7] * 50)
+    >>> curve.prob.shape == curve.frequency.shape, curve.bandwidth > 0
+    (True, True)
     """
 
     prob: np.ndarray

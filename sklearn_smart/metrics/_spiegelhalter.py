@@ -22,6 +22,13 @@ class SpiegelhalterResult(NamedTuple):
 
     p_value : float
         Two-sided, from the standard normal distribution.
+
+    Examples
+    --------
+    >>> from sklearn_smart import metrics
+    >>> result = metrics.spiegelhalter_test([0, 1, 1, 0], [0.5] * 4)
+    >>> type(result).__name__
+    'SpiegelhalterResult'
     """
 
     statistic: float
