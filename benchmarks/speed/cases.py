@@ -157,6 +157,14 @@ CASES = {
         times=N_STEPS / 20,
         ours=False,
     ),
+    # Small arrays may be faster without the threads' waiting for each other.
+    "published, 1 thread": Case(
+        f"published recipe, {N_STEPS:,} steps, one thread",
+        rivals.published_steps(20, n_threads=1),
+        on=_FEW,
+        times=N_STEPS / 20,
+        ours=False,
+    ),
     "published, large": Case(
         f"published recipe, {N_STEPS:,} steps",
         rivals.published_steps(1),

@@ -82,16 +82,19 @@ def probmetrics(name):
     return prepare
 
 
-def published_steps(n_steps):
-    """Some steps of the published recipe in PyTorch."""
+def published_steps(n_steps, n_threads=None):
+    """Some steps of the published recipe in PyTorch, on all cores or on so many."""
 
     def prepare(problem):
-        _imported("torch", "torch")
+        torch = _imported("torch", "torch")
         recipe = PublishedRecipe(problem.logits, problem.y)
+        all_threads = torch.get_num_threads()
 
         def steps():
+            torch.set_num_threads(n_threads or all_threads)
             for _ in range(n_steps):
                 recipe.step()
+            torch.set_num_threads(all_threads)
 
         return steps
 

@@ -94,11 +94,14 @@ STEP_BOUND = 10.0
 
 TARGETS = (
     Times("small", "smart", "published", 40.0, at_least=True),
+    Times("small", "smart", "published, 1 thread", 40.0, at_least=True),
     Times("small", "smart default", "published", 10.0, at_least=True),
+    Times("small", "smart default", "published, 1 thread", 10.0, at_least=True),
     NoWorse("small", "smart"),
     NoWorse("small", "smart default"),
     Times("small", "search", "smart", 60.0),
     Times("small", "search", "published", 1.5),
+    Times("small", "search", "published, 1 thread", 1.5),
     Times("small", "predict", "softmax", 1.0),
     Times("large", "smart", "sklearn temperature", 1.0),
     Times("large", "smart", "published, large", 300.0, at_least=True),

@@ -75,6 +75,7 @@ class _Runner:
             # Libraries and thread pools belong to no case.
             prepare(PROBLEMS["tiny"])()
             chosen = from_file(path) if path else PROBLEMS[problem]
+            chosen.calibration  # noqa: B018 - made now, and not in the call
             self.function = prepare(chosen)
         except Missing as error:
             return {"missing": str(error)}
