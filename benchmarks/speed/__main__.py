@@ -9,6 +9,7 @@ import warnings
 from pathlib import Path
 
 from . import compare, growth, run
+from .cases import CASES
 from .problems import PROBLEMS
 
 
@@ -22,6 +23,7 @@ def _arguments():
         choices=PROBLEMS,
         default=["small", "large", "wide"],
     )
+    one.add_argument("--cases", nargs="+", choices=CASES, metavar="CASE")
     one.add_argument("--rounds", type=int, default=7)
     one.add_argument(
         "--budget", type=float, default=30.0, help="seconds per case, about"
@@ -53,6 +55,7 @@ def _run(arguments):
             budget=arguments.budget,
             memory=not arguments.no_memory,
             seeds=arguments.seeds,
+            cases=arguments.cases,
             path=arguments.scores if name == "small" else None,
         )
         results.append(result.to_dict())
