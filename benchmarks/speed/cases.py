@@ -117,10 +117,10 @@ _MANY = ("tiny", "small", "large")
 
 CASES = {
     "softmax": Case("scipy.special.softmax", _softmax, ours=False),
+    "predict": Case("SMART predict_proba", _predict(SMARTCalibrator, alpha=0.3)),
     "smart": Case("SMARTCalibrator(alpha=0.3)", _fit(SMARTCalibrator, alpha=0.3)),
     "smart default": Case("SMARTCalibrator()", _fit(SMARTCalibrator)),
     "temperature": Case("TemperatureScaling()", _fit(TemperatureScaling)),
-    "predict": Case("SMART predict_proba", _predict(SMARTCalibrator, alpha=0.3)),
     "search": Case("SMARTCalibratorCV, 40 settings x 5 folds", _search, on=_FEW),
     "sklearn temperature": Case(
         "scikit-learn temperature",

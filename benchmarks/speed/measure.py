@@ -8,6 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
+# Calls shorter than this are repeated within a round, for about this long.
+_SHORT = 0.05
+
 
 def seconds_of(function):
     """Seconds of one call."""
@@ -20,21 +23,26 @@ def interleaved(functions, rounds, budget):
     """Seconds by round of each function, {name: (rounds,)}, in turn.
 
     What the machine does beside slows all of one round alike, so ratios are taken
-    within rounds. A first call of each is not counted. A function is left out of
-    further rounds, with nan, once its calls have taken ``budget`` seconds.
+    within rounds. A first call of each is not counted; where it is short, a round is
+    the median of some calls, as the first of them finds the caches full of the work of
+    others. A function is left out of further rounds, with nan, once its calls have
+    taken ``budget`` seconds.
     """
     seconds = {name: np.full(rounds, np.nan) for name in functions}
     spent = dict.fromkeys(functions, 0.0)
+    calls = {}
     for name, function in functions.items():
         first = seconds_of(function)
+        calls[name] = int(np.clip(_SHORT / first, 1, 50))
         # A call this slow needs no other to warm up.
         if first > budget / 2:
             seconds[name][0], spent[name] = first, first
     for turn in range(rounds):
         for name, function in functions.items():
             if np.isnan(seconds[name][turn]) and spent[name] < budget:
-                seconds[name][turn] = seconds_of(function)
-                spent[name] += seconds[name][turn]
+                times = [seconds_of(function) for _ in range(calls[name])]
+                seconds[name][turn] = np.median(times)
+                spent[name] += sum(times)
     return seconds
 
 
