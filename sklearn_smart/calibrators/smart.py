@@ -66,7 +66,8 @@ class SMARTCalibrator(BaseCalibrator):
     towards one temperature for all, keep small calibration sets from being overfitted;
     by default the strength :math:`\alpha` is chosen from the data. Temperatures are
     measured in units of the fitted single temperature: multiplying all logits by a
-    constant, in `fit` and after, changes no probability. No random number is drawn. `published` gives the recipe of the paper.
+    constant, in `fit` and after, changes no probability. No random number is drawn.
+    `published` gives the recipe of the paper.
 
     Parameters
     ----------
