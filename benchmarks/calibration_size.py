@@ -352,8 +352,13 @@ def picture(rows, path):
                     log_ratio(c, name, measure_name) for c in cells.values() if c[name]
                 ]
                 points.append(math.exp(np.mean(logs)) if logs else math.nan)
-            ax.plot(SIZES, points, style, label=name, markersize=4)
+            known = np.flatnonzero(np.isfinite(points))
+            ax.plot(known, np.array(points)[known], style, label=name, markersize=4)
         ax.set(xlabel="calibration samples", yscale="log")
+        ax.set_xticks(range(len(SIZES)), SIZES)
+        ax.yaxis.set_major_locator(mpl.ticker.LogLocator(subs=(0.5, 0.6, 0.8, 1, 1.5)))
+        ax.yaxis.set_major_formatter(mpl.ticker.ScalarFormatter())
+        ax.yaxis.set_minor_formatter(mpl.ticker.NullFormatter())
         ax.set_title(f"{measure_name} / that of temperature scaling", fontsize=10)
         ax.axhline(1.0, color="0.7", zorder=0)
     axes[0].legend(fontsize=8)
