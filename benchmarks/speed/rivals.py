@@ -40,7 +40,7 @@ class _GivenScores(ClassifierMixin, BaseEstimator):
         return self
 
     def decision_function(self, X):
-        return X
+        return X if self.n_classes > 2 else X[:, 1] - X[:, 0]
 
     def predict(self, X):
         return X.argmax(axis=1)
@@ -58,6 +58,8 @@ def scikit_learn(method):
         ) < parse_version("1.8"):
             raise Missing("temperature needs scikit-learn >= 1.8")
         logits, y = problem.logits, problem.y
+        if np.bincount(y, minlength=problem.n_classes).min() < 5:
+            raise Missing("scikit-learn wants a sample of each class in each fold")
         base = _GivenScores(problem.n_classes).fit(logits[:1], y[:1])
         model = CalibratedClassifierCV(FrozenEstimator(base), method=method)
         return lambda: model.fit(logits, y)
