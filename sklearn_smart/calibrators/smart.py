@@ -8,6 +8,7 @@ import warnings
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
+from threadpoolctl import threadpool_limits
 
 from .._numerics.bins import SoftBinTable, quantile_centres, uniform_centres
 from .._numerics.calibration_losses import (
@@ -311,7 +312,10 @@ class SMARTCalibrator(BaseCalibrator):
         weight = np.ones(len(y)) if sample_weight is None else sample_weight
         single = finite_temperature(rows, weight)
         warn_of_bound(single, rows)
-        solution = self._fit_rows(rows, weight, single)
+        # On several threads small products wait more than they work, and are rounded
+        # otherwise.
+        with threadpool_limits(limits=1, user_api="blas"):
+            solution = self._fit_rows(rows, weight, single)
         if not solution.converged:
             warnings.warn(
                 f"SMARTCalibrator: solver {self.solver!r} did not converge in "

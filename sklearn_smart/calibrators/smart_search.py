@@ -9,6 +9,7 @@ from joblib import Parallel, delayed
 from scipy.stats import rankdata
 from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid, check_cv
+from threadpoolctl import threadpool_limits
 
 from .._numerics.calibration_losses import brier_score, log_loss, top_label_log_loss
 from .._numerics.temperature_fit import fit_single_temperature_on_curves
@@ -175,10 +176,11 @@ class SMARTCalibratorCV(BaseCalibrator):
             if callable(self.scoring)
             else _CurveScore(_SCORES[self.scoring], table, weight)
         )
-        scores = Parallel(n_jobs=self.n_jobs)(
-            delayed(_scores_of_fold)(calibrators, table, weight, train, test, score)
-            for train, test in splits
-        )
+        with threadpool_limits(limits=1, user_api="blas"):
+            scores = Parallel(n_jobs=self.n_jobs)(
+                delayed(_scores_of_fold)(calibrators, table, weight, train, test, score)
+                for train, test in splits
+            )
         self.n_splits_ = len(splits)
         self.cv_results_ = _results(settings, np.array(scores))
         self.best_index_ = int(self.cv_results_["rank_test_score"].argmin())
@@ -186,7 +188,8 @@ class SMARTCalibratorCV(BaseCalibrator):
         self.best_params_ = settings[self.best_index_]
         best = self._with(self.best_params_)
         best.set_params(input=self.input, classes=self.classes)
-        best._fit_rows(rows, weight, single, table.take)
+        with threadpool_limits(limits=1, user_api="blas"):
+            best._fit_rows(rows, weight, single, table.take)
         for name in ("classes_", "n_features_in_", "feature_names_in_"):
             if hasattr(self, name):
                 setattr(best, name, getattr(self, name))
