@@ -1,7 +1,7 @@
 """How much calibration data each method needs: a study over a folder of score files.
 
-    python benchmarks/calibration_size.py ../shared/logits --results study.jsonl
-    python benchmarks/calibration_size.py ../shared/logits --results study.jsonl --table
+    python benchmarks/calibration_size.py FOLDER --results study.jsonl
+    python benchmarks/calibration_size.py FOLDER --results study.jsonl --table
 
 Each ``.npz`` file holds ``logits`` or ``probs`` with ``labels``, or the two parts
 ``val_logits, val_labels, test_logits, test_labels``, which are pooled. For each size n

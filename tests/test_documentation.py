@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import sklearn_smart
-from sklearn_smart import calibrators, metrics
+from sklearn_smart import boosting_objectives, calibrators, metrics
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 GUIDE = [
@@ -21,6 +21,9 @@ NAMES = [
     *((name, sklearn_smart) for name in sklearn_smart.__all__),
     *((name, metrics) for name in metrics.__all__),
     ("feasible_temperatures", calibrators),
+    ("BrierWeightedObjective", boosting_objectives),
+    ("raw_scores", boosting_objectives),
+    ("BrierWeightedLoss", None),  # defined where PyTorch is installed
 ]
 IDS = [name for name, _ in NAMES]
 
@@ -43,6 +46,10 @@ def test_a_name_is_reached_from_the_guide(name, module):
 
 @pytest.mark.parametrize(("name", "module"), NAMES, ids=IDS)
 def test_a_name_has_an_example(name, module):
+    if module is None:
+        source = Path(sklearn_smart.__file__).parent / "torch_losses.py"
+        assert f">>> {name}(" in source.read_text("utf-8")
+        return
     value = getattr(module, name)
     if inspect.isclass(value) or inspect.isfunction(value):
         assert ">>> " in inspect.getdoc(value)
