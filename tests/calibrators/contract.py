@@ -48,7 +48,7 @@ CALIBRATOR_INSTANCES = [
         alpha=1.0, hidden_layer_sizes=(4, 4), hinges="trained", objective="brier_score"
     ),
     SMARTCalibrator.published(max_iter=30, random_state=0),
-    SMARTCalibratorCV({"n_bins": [5, 15]}, cv=2),
+    SMARTCalibratorCV({"n_bins": [5, 15], "alpha": [0.3]}, cv=2),
     SigmoidCalibrator(),
     IsotonicCalibrator(),
     VectorScaling(),
