@@ -32,6 +32,8 @@ extensions = [
 exclude_patterns = ["_build", "gallery"]
 suppress_warnings = ["config.cache"]
 
+# `SMARTCalibrator` in a docstring is a link where there is such a name.
+default_role = "autolink"
 # A reference that finds nothing is a warning, and with -W an error. Names of other
 # libraries stay plain text: the build needs no network.
 nitpicky = True
@@ -54,6 +56,7 @@ sphinx_gallery_conf = {
     "gallery_dirs": "auto_examples",
     "within_subsection_order": FileNameSortKey,
     "backreferences_dir": None,
+    "capture_repr": (),  # what is printed, not the repr of the last axes
     "download_all_examples": False,
     "show_memory": False,
     "min_reported_time": 10,
@@ -90,7 +93,7 @@ def link_names(app, doctree):
     """
     names = public_names()
     for literal in list(doctree.findall(nodes.literal)):
-        name = literal.astext().removesuffix("()").removeprefix("sklearn_smart.")
+        name = literal.astext().partition("(")[0].removeprefix("sklearn_smart.")
         inside = isinstance(literal.parent, (nodes.reference, pending_xref))
         if name in names and not inside:
             reference = pending_xref(

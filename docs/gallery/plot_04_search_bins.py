@@ -33,7 +33,7 @@ print(search.best_params_, metrics.log_loss(y_test, search.predict_proba(X_test)
 
 # %%
 # On saved scores: :class:`~sklearn_smart.SMARTCalibratorCV` sees them once for all
-# settings and folds, so forty settings cost little more than a few fits. It is also a
+# settings and folds, so twenty settings cost little more than a few fits. It is also a
 # ``method``: then each fold of the classifier finds settings of its own.
 from sklearn.model_selection import cross_val_predict
 

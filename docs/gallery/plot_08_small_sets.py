@@ -36,3 +36,8 @@ with warnings.catch_warnings():
     )
 print(study.to_frame())
 study.plot()
+
+# %%
+# On these scores SMART more than halves the calibration error of one temperature once
+# there are hundreds of rows, and pays for it with a log loss that is a little larger:
+# look at both before choosing.

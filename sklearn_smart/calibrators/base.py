@@ -41,7 +41,7 @@ class BaseCalibrator(ClassifierMixin, TransformerMixin, BaseEstimator):
 
     A subclass implements ``_fit(logits, y, sample_weight)``, with ``y`` as column
     indices, weights positive or None and rows of weight 0 gone, and
-    ``_log_proba(logits)``, calibrated log-probabilities (n, K); `_proba` where that
+    ``_log_proba(logits)``, calibrated log-probabilities (n, K); ``_proba`` where that
     is more than their exponential. Subclasses that work on the numbers as they are
     given set ``_wants_logits`` to False.
 
@@ -73,7 +73,7 @@ class BaseCalibrator(ClassifierMixin, TransformerMixin, BaseEstimator):
 
     _wants_logits = True
 
-    #: Whether `_proba` itself sees to it that rounding moves no largest probability.
+    #: Whether ``_proba`` itself sees to it that rounding moves no largest probability.
     _proba_keeps_prediction = False
 
     def fit(self, scores, y, sample_weight=None):

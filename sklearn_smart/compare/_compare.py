@@ -90,7 +90,7 @@ def compare_calibrators(
         The labels. Leave it out where scores are given.
     methods : list or dict, default=METHODS
         What is compared, by default "uncalibrated", "sigmoid", "isotonic",
-        "temperature" and "smart": names of `sklearn_smart.calibrators.CALIBRATORS`,
+        "temperature" and "smart": names of ``sklearn_smart.calibrators.CALIBRATORS``,
         pairs of a name and a calibrator, such as a Pipeline of calibrators, or a dict
         of both.
         Each calibrator is cloned and told the ``classes``; it is handed logits or
