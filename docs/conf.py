@@ -5,6 +5,7 @@
 Pages are Markdown; the gallery is executed, the reference is made from the docstrings.
 """
 
+import inspect
 import sys
 from pathlib import Path
 
@@ -115,7 +116,16 @@ def skip_of_scikit_learn(app, what, name, obj, skip, options):
     return True if module.startswith("sklearn.") else skip
 
 
+def signature_of_a_mocked_class(app, what, name, obj, options, signature, returns):
+    """The parameters of the loss: those of its base are unknown without PyTorch."""
+    if name != "sklearn_smart.torch_losses.BrierWeightedLoss":
+        return None
+    _, *parameters = inspect.signature(obj.__init__).parameters.values()
+    return str(inspect.Signature(parameters)), None
+
+
 def setup(app):
     """Connect what this file adds to Sphinx."""
     app.connect("autodoc-skip-member", skip_of_scikit_learn)
+    app.connect("autodoc-process-signature", signature_of_a_mocked_class)
     app.connect("doctree-read", link_names)
