@@ -60,6 +60,7 @@ sphinx_gallery_conf = {
     "capture_repr": (),  # what is printed, not the repr of the last axes
     "download_all_examples": False,
     "show_memory": False,
+    "write_computation_times": False,  # a page that loads scripts from elsewhere
     "min_reported_time": 10,
     "abort_on_example_error": True,
 }
