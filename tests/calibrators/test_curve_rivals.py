@@ -126,7 +126,7 @@ def test_uncertainty_calibration_scaling_binning():
         prob, y, _ = binary(4, n=n)
         theirs = rival.PlattBinnerCalibrator(n, 10)
         theirs.train_calibration(prob, y)
-        mine = ScalingBinning(n_bins=10, input="probabilities")
+        mine = ScalingBinning(n_bins=10, kind="one_vs_rest", input="probabilities")
         value = curve_of(mine, prob, y, prob)
         assert_allclose(value, theirs.calibrate(prob), atol=tolerance)
 
