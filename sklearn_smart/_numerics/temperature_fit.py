@@ -202,8 +202,7 @@ class MarginProblem:
     mean, scale : float
         By which the signal was standardised.
     temperature : float
-        The single temperature: where fits start, and what the penalty pulls the level
-        of the map towards.
+        The single temperature, towards which the penalty pulls the level of the map.
     unit : float
         The temperature that is one unit of the map's output.
     floor : float

@@ -65,6 +65,11 @@ class TemperedLogits:
             setattr(part, name, getattr(self, name)[::step])
         return part
 
+    @property
+    def margin(self) -> NDArray:
+        """Distance of a row's runner-up from its top logit, float64 (n,)."""
+        return (self.top - self.runner_up).astype(np.float64)
+
     def mean_gap(self) -> NDArray:
         """Mean distance of a row's logits from its top one, (n,)."""
         return self.top - self.logits.mean(axis=1, dtype=np.float64)

@@ -146,10 +146,10 @@ class SMARTCalibrator(BaseCalibrator):
     Attributes
     ----------
     temperature_ : float
-        The single temperature that the fit starts from, in units of the logits: that
-        of least log loss. Where no sample is misclassified there is none; it is then
-        the one at which the mean confidence is ``(n + 1/2) / (n + 1)``, what the rule
-        of Krichevsky and Trofimov expects of samples to come.
+        The single temperature, that of least log loss, in units of the logits. Where no
+        sample is misclassified there is none; it is then the one at which the mean
+        confidence is ``(n + 1/2) / (n + 1)``, what the rule of Krichevsky and Trofimov
+        expects of samples to come.
     margin_mean_, margin_scale_ : float
         Mean and standard deviation (ddof 0) of the signal of the calibration set, by
         which it is standardised.
@@ -350,7 +350,7 @@ class SMARTCalibrator(BaseCalibrator):
 
     def _signal_of(self, rows, temperature):
         if self.signal == "margin":
-            return (rows.top - rows.runner_up).astype(np.float64)
+            return rows.margin
         return signal(self.signal, rows.logits, self._unit(temperature))
 
     def _problem(self, values, weight, temperature, tabulate):

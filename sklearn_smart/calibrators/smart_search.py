@@ -39,10 +39,10 @@ class SMARTCalibratorCV(BaseCalibrator):
     """SMART with settings chosen by cross-validation, at the price of a few fits.
 
     Of all that a fit of `SMARTCalibrator` does, little depends on the settings. The
-    single temperatures, the curves of the log-partition function, the order of the
-    margins and the strength of the penalty are found once, and shared by all settings
-    and folds; each fit starts where that of the setting before ended. The settings of
-    best mean score are fitted to all rows as `SMARTCalibrator` would be.
+    curves of the log-partition function are tabulated once for all folds; the single
+    temperature, the order of the margins, the strength of the penalty and the map at
+    which fits start are found once for all settings of a fold. The settings of best
+    mean score are fitted to all rows as `SMARTCalibrator` would be.
 
     Parameters
     ----------
@@ -181,19 +181,27 @@ class SMARTCalibratorCV(BaseCalibrator):
                 delayed(_scores_of_fold)(calibrators, table, weight, train, test, score)
                 for train, test in splits
             )
-        self.n_splits_ = len(splits)
-        self.cv_results_ = _results(settings, np.array(scores))
-        self.best_index_ = int(self.cv_results_["rank_test_score"].argmin())
-        self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
-        self.best_params_ = settings[self.best_index_]
-        best = self._with(self.best_params_)
-        best.set_params(input=self.input, classes=self.classes)
-        with threadpool_limits(limits=1, user_api="blas"):
+            self.n_splits_ = len(splits)
+            self._keep_results(settings, np.array(scores))
+            best = self._with(self.best_params_)
+            best.set_params(input=self.input, classes=self.classes)
             best._fit_rows(rows, weight, single, table.take)
         for name in ("classes_", "n_features_in_", "feature_names_in_"):
             if hasattr(self, name):
                 setattr(best, name, getattr(self, name))
         self.best_estimator_ = best
+
+    def _keep_results(self, settings, scores):
+        self.cv_results_ = _results(settings, scores)
+        self.best_index_ = int(self.cv_results_["rank_test_score"].argmin())
+        self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
+        self.best_params_ = settings[self.best_index_]
+        if np.isnan(self.best_score_):
+            raise ValueError(
+                f"scoring={self.scoring!r} gave no number for any setting in all "
+                f"{len(scores)} folds, so none can be chosen. Pass another scoring "
+                "or cv."
+            )
 
     def _grid(self):
         return _DEFAULT_GRID if self.param_grid is None else self.param_grid
@@ -223,6 +231,10 @@ class SMARTCalibratorCV(BaseCalibrator):
     @property
     def _proba_keeps_prediction(self):
         return self.best_estimator_._proba_keeps_prediction
+
+    def _check_loaded(self):
+        super()._check_loaded()
+        self.best_estimator_._check_loaded()
 
     def _check_parameters(self):
         super()._check_parameters()
@@ -325,8 +337,7 @@ def _folds_of_contents(rows, y, n_folds):
     """Fold of each row: rows in order of class and margin are dealt out in turn."""
     gap = rows.mean_gap()
     scale = gap.mean() * _SAME or 1.0
-    margin = (rows.top - rows.runner_up).astype(np.float64)
-    keys = [np.rint(key / scale) for key in (gap, rows.gap, margin)]
+    keys = [np.rint(key / scale) for key in (gap, rows.gap, rows.margin)]
     keys.append(y)
     order = np.lexsort(keys)
     new = np.zeros(len(y), dtype=bool)

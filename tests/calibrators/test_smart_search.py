@@ -159,3 +159,17 @@ def test_as_the_method_of_a_calibrated_classifier():
     names = np.array(["a", "b", "c"])[y]
     model = CalibratedClassifierCV(GaussianNB(), method=search, cv=3, ensemble=False)
     assert model.fit(X, names).score(X, names) > 0.9
+
+
+def test_a_score_that_is_no_number_chooses_nothing():
+    search = SMARTCalibratorCV(scoring=lambda calibrator, scores, y: np.nan)
+    with pytest.raises(ValueError, match="gave no number for any setting"):
+        search.fit(SCORES, Y)
+
+
+def test_damage_of_what_was_found_is_noticed(found):
+    state = found.to_dict()
+    inner = state["fitted"]["best_estimator_"]["calibrator"]
+    inner["fitted"]["margin_scale_"] = 0.0
+    with pytest.raises(ValueError, match="saved calibrator is damaged"):
+        SMARTCalibratorCV.from_dict(state)

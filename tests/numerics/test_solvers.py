@@ -155,3 +155,19 @@ def test_convex_root_inside(root):
 def test_convex_root_at_the_ends():
     assert convex_root(lambda t: 1.0, -5.0, 5.0)[::2] == (-5.0, False)
     assert convex_root(lambda t: -1.0, -5.0, 5.0)[::2] == (5.0, False)
+
+
+def test_lbfgs_with_the_true_curvature_takes_newtons_step():
+    found = lbfgs(
+        quadratic, np.zeros(3), max_iter=50, tol=1e-12, curvature=np.diag(CURVATURE)
+    )
+    assert_allclose(found.parameters, MINIMUM, rtol=1e-9)
+    assert found.n_iter <= 2  # the second sees that nothing is left
+    assert lbfgs(quadratic, np.zeros(3), max_iter=50, tol=1e-12).n_iter > 4
+
+
+def test_lbfgs_with_any_curvature_ends_in_the_same_minimum():
+    curvature = np.diag([4.0, 1.0]) + 0.5
+    found = lbfgs(rosenbrock, np.zeros(2), max_iter=500, tol=1e-15, curvature=curvature)
+    assert_allclose(found.parameters, 1.0, atol=1e-5)
+    assert found.value == rosen(found.parameters)

@@ -8,6 +8,7 @@ from scipy.special import log_softmax
 
 from sklearn_smart._numerics.temperature_fit import (
     fit_single_temperature,
+    fit_single_temperature_on_curves,
     fit_without_error,
 )
 from sklearn_smart._numerics.tempered import TemperedLogits
@@ -109,3 +110,20 @@ def test_without_an_error_the_mean_confidence_has_half_an_error():
     # A weight of 2 is every row twice.
     double = fit_without_error(rows, np.full(4, 2.0))
     assert_allclose(double.temperature, 2 / np.log(17), rtol=1e-10)
+
+
+@pytest.mark.parametrize("centre", [0.02, 1.0, 50.0])
+def test_by_interpolated_curves_from_any_centre(centre):
+    logits, y, _, weight = make_problem(n=200)
+    rows = TemperedLogits(logits, y)
+    exact = fit_single_temperature(rows, weight)
+    found = fit_single_temperature_on_curves(rows.tabulate(centre), weight)
+    assert found.converged
+    assert_allclose(found.temperature, exact.temperature, rtol=1e-3)
+    assert_allclose(found.loss, exact.loss, rtol=1e-4)
+
+
+def test_by_interpolated_curves_without_an_error():
+    rows = TemperedLogits(np.array([[2.0, 0.0]] * 4), np.zeros(4, dtype=int))
+    found = fit_single_temperature_on_curves(rows.tabulate(1.0), np.ones(4))
+    assert_allclose(found.temperature, 2 / np.log(9), rtol=1e-3)
